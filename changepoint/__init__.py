@@ -1,4 +1,4 @@
-"""Change point detection for performance series: short, noisy, replicated, robust.
+"""Find changes in series of measurements that are short and noisy, with repeated values.
 
 :func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
 and :func:`pooled` series that were measured together; :func:`shared_noise` gives the noise of short

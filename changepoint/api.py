@@ -1,4 +1,4 @@
-"""The entry point: check the input, run a method, measure and filter its changes."""
+"""The entry point: check a series, search it by a method, measure and filter the changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def methods() -> tuple[str, ...]:
-    """The names of the methods of :func:`detect`."""
+    """Return the names of the methods that :func:`detect` can use."""
     return tuple(_METHODS)
 
 
@@ -97,7 +97,7 @@ def detect(
 
 
 def budget_of_levels(method: str, alarms_per_1000: float) -> float:
-    """The part of an alarm budget that a method may spend on changes of level."""
+    """Return which part of the false-alarm budget a method may spend on levels."""
     return (1.0 - spread.SHARE if _METHODS[method].spreads else 1.0) * alarms_per_1000
 
 
@@ -109,7 +109,7 @@ def detection_of(
     min_effect: float,
     direction: Direction | None,
 ) -> Detection:
-    """Measure and filter a method's changes of level, and search for changes of spread.
+    """Measure and filter the changes of level that a method found; search changes of spread.
 
     The options are those of :func:`detect`, already checked.
     """
@@ -191,7 +191,7 @@ def _change(
 def _spread_changes(
     series: GroupedSeries, ats: list[int], found: tuple[spread.SpreadChange, ...]
 ) -> list[ChangePoint]:
-    """Changes of spread, each between stretches with constant level and spread."""
+    """Find changes of spread, without mistaking changes of level for them."""
     if not found:
         return []
     cuts = sorted({*ats, *(change.at for change in found)})
@@ -234,7 +234,7 @@ def _segments(series: GroupedSeries, measured: effect.SegmentedSeries) -> tuple[
 def _deviation(
     series: GroupedSeries, measured: effect.SegmentedSeries, noise: SharedNoise | None
 ) -> float:
-    """The standard deviation of a position, as a share of the last level; infinite if that is 0."""
+    """Return the standard deviation of a position as a share of the last level."""
     if noise is not None:
         return noise.scale
     level = abs(measured.levels[-1].level)
@@ -246,7 +246,7 @@ def _deviation(
 def _detectable(
     deviation: float, positions: int, behind: int, needed: float, smallest: float
 ) -> float:
-    """The relative step before the last ``behind`` positions that is found with 80 % power.
+    """Return the smallest relative step that the search finds four times in five.
 
     deviation: of a position, as a share of the level. needed: in standard errors of the difference
     of the levels. smallest: the smallest measured step that is reported; half of the steps of

@@ -1,4 +1,4 @@
-"""Convert a budget of wrong issues a month to the threshold of a detection."""
+"""Convert the accepted number of wrong alarms a month to the threshold of a detection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ measured. A more generous budget adds hardly any recall."""
 
 
 def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
-    """``alarms_per_1000`` that keeps the wrong issues of a month within a budget.
+    """Return the ``alarms_per_1000`` that keeps wrong alarms a month within a number.
 
     Wrong alarms add up in expectation, whatever the dependence of the series, so
 

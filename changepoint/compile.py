@@ -1,4 +1,4 @@
-"""Compile every kernel in advance: ``python -m changepoint.compile``.
+"""Compile all numeric code in advance: ``python -m changepoint.compile``.
 
 This serves tests and processes that start side by side with an empty cache: each of them would
 compile the same kernels.
@@ -22,7 +22,7 @@ LADDER = 8
 
 
 def compile_kernels() -> None:
-    """Search small series with every kernel; the machine code stays on disk.
+    """Run every compiled function once, so that its machine code is on disk.
 
     The series have and lack replicates, are long and short, and have a change of level and one of
     spread. A kernel is compiled at its first call, and some are called only after a change was

@@ -1,4 +1,4 @@
-"""numba's compiler behind a typed decorator, and the cache of the machine code on disk.
+"""Compile numeric functions with numba, and keep the machine code on disk.
 
 Compiled code contains the constants and the callees of other modules at the time of compilation,
 whereas numba's own cache only checks the file of a function. Here the cache folder is therefore
@@ -58,7 +58,7 @@ def compiled(function: F) -> F:
 
 
 def digest_of(package: Path) -> str:
-    """A digest of every source file below ``package``, and of the compiler's versions."""
+    """Return a digest of a package's source code and of the compiler's version."""
     versions = (sys.version, numba.__version__, np.__version__)
     digest = hashlib.sha256(repr(versions).encode())
     for file in sorted(package.rglob("*.py")):
@@ -74,7 +74,7 @@ def _digest() -> str:
 
 @cache
 def _claim(folder: str) -> None:
-    """Mark a folder as used by this process, and delete unused ones beside it."""
+    """Mark a cache folder as used, and delete unused ones beside it."""
     with suppress(OSError):
         os.utime(folder)
     oldest = time.time() - KEPT
@@ -85,7 +85,7 @@ def _claim(folder: str) -> None:
 
 
 class _ByContent:
-    """A numba cache locator with a folder in the usual one, named by the package's contents."""
+    """Keeps machine code in a folder that is named by the content of the source code."""
 
     def get_cache_path(self) -> str:
         usual: str = super().get_cache_path()  # type: ignore[misc]
@@ -100,29 +100,29 @@ class _ByContent:
 
 
 class _UserProvided(_ByContent, caching.UserProvidedCacheLocator):
-    """In ``NUMBA_CACHE_DIR``."""
+    """Keeps machine code in the folder ``NUMBA_CACHE_DIR``."""
 
 
 class _InTree(_ByContent, caching.InTreeCacheLocator):
-    """In ``__pycache__``."""
+    """Keeps machine code in ``__pycache__``."""
 
 
 class _UserWide(_ByContent, caching.UserWideCacheLocator):
-    """In the user's cache folder."""
+    """Keeps machine code in the user's cache folder."""
 
 
 class _Implementation(caching.CompileResultCacheImpl):
-    """numba's reading and writing of machine code, with our locators."""
+    """Reads and writes machine code as numba does, but in our folders."""
 
     _locator_classes = (_UserProvided, _InTree, _UserWide)  # type: ignore[assignment]
 
 
 class _Cache(caching.FunctionCache):
-    """The cache of one function."""
+    """The cached machine code of one function."""
 
     _impl_class = _Implementation
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write machine code; if the disk is full, the next process compiles again."""
+        """Write machine code to disk, unless the disk is full."""
         with suppress(OSError):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""``detect`` for many series at once, on all cores.
+"""Find the changes of many series at once, on all processor cores.
 
 The series are searched one after the other until the remaining work clearly exceeds the start time
 of processes; the rest is then distributed to one process per core (:mod:`changepoint.worker`).
@@ -105,7 +105,7 @@ def detect_many(
 
 
 def _labels(names: list[Any], positions: Any, *, named: bool) -> list[Positions | None]:
-    """The positions of every series."""
+    """Return the position of each value of every series."""
     if positions is None:
         return [None] * len(names)
     if isinstance(positions, Mapping) != named:
@@ -130,14 +130,14 @@ def _labels(names: list[Any], positions: Any, *, named: bool) -> list[Positions 
 
 
 def _cores() -> int:
-    """Cores this process may use."""
+    """Return how many processor cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _answers(items: list[Item], options: dict[str, Any], workers: int) -> Generator[Answer]:
-    """The answers for slices of the items, in order."""
+    """Return the results for slices of the series, in order."""
     done, size, pace = 0, 1, 0.0
     while done < len(items):
         rest = len(items) - done

@@ -21,7 +21,7 @@ Direction = Literal["increase", "decrease"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentLevel:
-    """The level of one stretch of a series.
+    """The level of one part of a series between changes, with its interval.
 
     level: robust mean, in the unit of the values. spread: standard deviation of one value
     around it, outlying replicates clipped, same unit. count: measured values.
@@ -70,7 +70,7 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of values between neighbouring changes.
+    """A part of a series between neighbouring changes.
 
     start, stop: half-open range of indices into the caller's values; the segments of a
     detection tile all of them. first, last: labels of the outermost measured positions.
@@ -85,7 +85,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The noise of a series without its changes.
+    """The noise of a series, with its changes removed.
 
     scale: standard deviation of a replicate around its position (of a value around its segment
     if there are no replicates). between: standard deviation of the positions around their
@@ -105,7 +105,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The result of :func:`changepoint.detect`.
+    """The result of :func:`changepoint.detect`: changes, segments and noise of a series.
 
     changes: the changes to report, in order, after the filters for direction and effect. segments:
     the series cut at every change that is large enough, whatever its direction. noise: the noise
@@ -124,13 +124,13 @@ class Detection:
     detectable_fresh: float
 
     def to_dict(self) -> dict[str, Any]:
-        """A tree of plain dicts, lists, strings and finite numbers."""
+        """Return the result as plain dicts, lists, strings and finite numbers."""
         tree: dict[str, Any] = _encode(asdict(self))
         return tree
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
+        """Read a result back from :meth:`to_dict`. Raises ValueError if it is invalid."""
         try:
             return cls(
                 changes=tuple(_change(c) for c in tree["changes"]),
@@ -145,12 +145,12 @@ class Detection:
             raise ValueError(f"the saved detection is invalid: {error!r}") from error
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the result as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a result back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 

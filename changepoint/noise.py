@@ -1,4 +1,4 @@
-"""The noise inside positions: its scale, its quantum, and the clipping of single spikes."""
+"""The noise between repeated values: its size, the unit of the values, and clipped outliers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NORMAL_MEDIAN = 0.6744897501960817
 
 
 def clip_replicates(values: Floats, offsets: Ints) -> Floats:
-    """The values with outlying replicates clipped to the edge of their position.
+    """Limit outlying repeated values to the edge of their position's other values.
 
     values: (n,); offsets: (positions + 1,). If no majority of the replicates agrees, spikes cannot
     be identified, and the replicates are unchanged: that position is noisy.
@@ -44,7 +44,7 @@ def clip_replicates(values: Floats, offsets: Ints) -> Floats:
 
 
 def replicate_scale(values: Floats, offsets: Ints) -> float:
-    """Robust standard deviation of a replicate around its position; 0 without replicates."""
+    """Return a robust standard deviation between repeated values; 0 without any."""
     differences = _differences(values, offsets)
     if not len(differences):
         return 0.0
@@ -53,7 +53,7 @@ def replicate_scale(values: Floats, offsets: Ints) -> float:
 
 
 def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
-    """The smallest difference above ``resolution`` between values of one group, if values repeat.
+    """Return the smallest step between values, if values repeat: the unit they come in.
 
     Groups (positions, or segments) are given by ``offsets``. Only differences inside a group count,
     so a step between groups is not taken for the unit of measurement. Values that never repeat come
@@ -65,7 +65,7 @@ def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
 
 
 def sorted_groups(values: Floats, offsets: Ints) -> Floats:
-    """A copy of ``values`` sorted inside each group."""
+    """Return a copy of values, sorted inside each group."""
     ordered = values.copy()
     for start, stop in pairwise(offsets.tolist()):
         ordered[start:stop].sort()
@@ -74,7 +74,7 @@ def sorted_groups(values: Floats, offsets: Ints) -> Floats:
 
 @compiled
 def smallest_gaps(ordered: Floats, offsets: Ints, resolution: float) -> tuple[Floats, Floats]:
-    """Per group the smallest gap above ``resolution`` (inf if none), and 1 if values repeat.
+    """Return the smallest difference between values of each group, and whether any repeat.
 
     ordered: (n,) values, sorted inside each group.
     """
@@ -114,7 +114,7 @@ def _clipped(values: Floats, offsets: Ints, reach: float) -> Floats:
 
 @compiled
 def _differences(values: Floats, offsets: Ints) -> Floats:
-    """Absolute differences between replicates of a position, of up to ``PARTNERS`` each."""
+    """Return absolute differences between the repeated values of a position."""
     count = 0
     for p in range(len(offsets) - 1):
         size = offsets[p + 1] - offsets[p]

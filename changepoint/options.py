@@ -1,4 +1,4 @@
-"""The options of ``detect``, for functions that pass them on."""
+"""The options of ``detect``, for functions that hand them on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEFAULTS = MappingProxyType(
 
 
 def checked(options: Options) -> dict[str, Any]:
-    """All options, including defaults, as types that JSON supports.
+    """Return all options with their defaults, as types that JSON has.
 
     Raises:
         ValueError: one is out of range, as in ``detect``.

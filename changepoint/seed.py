@@ -1,4 +1,4 @@
-"""Shuffles of one series, and the seed for them."""
+"""Random shuffles of a series, and the seed that makes them repeatable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from changepoint.series import Floats
 
 
 def own_seed(seed: int, values: Floats) -> int:
-    """The caller's seed, mixed with a checksum of the order of the values along the first axis.
+    """Return a seed made from the caller's seed and the values themselves.
 
     With the same shuffles for all series of a length, the few shuffles that decide a small p-value
     would be off in the same direction everywhere, and false alarms would cluster. Only the order is
@@ -25,7 +25,9 @@ def own_seed(seed: int, values: Floats) -> int:
 
 @compiled
 def shuffle(values: NDArray[Any], state: np.uint64) -> np.uint64:
-    """Shuffle values (n,) in place from a state of the random numbers; return the next state.
+    """Shuffle values in place, and return the next state of the random numbers.
+
+    Values are (n,).
 
     splitmix64 (Steele, Lea, Flood 2014): the same numbers in every numba and numpy.
     """

@@ -1,4 +1,4 @@
-"""The input of the methods: the caller's values, checked, without gaps, and scaled."""
+"""Check and prepare a caller's series: group values by position, drop gaps, scale."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Label = Callable[[int], Position]
 
 @dataclass(frozen=True, slots=True)
 class GroupedSeries:
-    """Measured values, grouped by position.
+    """The measured values of a series, grouped by position.
 
     scaled: (n,) measured values, in order, scaled to a magnitude of at most 1, so that squares
     neither overflow nor underflow; ``origin + unit * scaled`` restores them. unit is a power of two
@@ -59,20 +59,20 @@ class GroupedSeries:
 
     @property
     def positions(self) -> int:
-        """The number of positions with a measured value."""
+        """How many positions have a measured value."""
         return len(self.offsets) - 1
 
     def start(self, ordinal: int) -> int:
-        """Index into the caller's values of the first measured value of a position."""
+        """Return where in the caller's values the first value of a position is."""
         return int(self.indices[self.offsets[ordinal]])
 
     def label(self, ordinal: int) -> Position:
-        """The caller's label of a position."""
+        """Return the caller's label of a position."""
         return self._label(self.start(ordinal))
 
     @property
     def labels(self) -> tuple[Position, ...]:
-        """The caller's label of every position; recomputed by each call."""
+        """The caller's label of every position; computed at each call."""
         return tuple(map(self._label, self.indices[self.offsets[:-1]].tolist()))
 
 
@@ -131,7 +131,7 @@ def _numbers(values: Sequence[float | None] | Floats) -> Floats:
 
 
 def _grouped(positions: Positions, length: int) -> tuple[Label, NDArray[np.bool_]]:
-    """The checked labels, and (length,) where a label differs from the one before it."""
+    """Return the checked labels of positions, and where a new position begins."""
     if len(positions) != length:
         raise ValueError(f"{length} values need {length} positions, not {len(positions)}")
     if isinstance(positions, np.ndarray) and positions.ndim == 1 and positions.dtype.kind in "iuf":
@@ -181,7 +181,7 @@ def _not_sorted(index: int, former: Position, latter: Position) -> str:
 
 
 def _scale(measured: Floats) -> tuple[Floats, float, float]:
-    """Values around their origin, divided by a power of two not below the largest distance.
+    """Return values around their origin, divided by a power of two to at most 1.
 
     All 0 with the unit 1 if they differ by rounding errors only.
     """
@@ -195,21 +195,21 @@ def _scale(measured: Floats) -> tuple[Floats, float, float]:
 
 
 def scaled_values(measured: Floats, origin: float, exponent: int | None) -> Floats:
-    """Measured values on the scale of an origin and a binary exponent; all 0 if there is none."""
+    """Return values around an origin, divided by a power of two; 0 if they are equal."""
     if exponent is None:
         return np.zeros(len(measured))
     return np.ldexp(measured - origin, -exponent)
 
 
 def origin_of(measured: Floats) -> float:
-    """The origin of the scale of measured values, of which there is at least one."""
+    """Return the origin around which values are scaled."""
     # A measured value, not a mean of two: subtracting it then leaves equal values at exactly 0.
     first = sorted(measured[:ANCHORS].tolist())
     return float(first[(len(first) - 1) // 2])
 
 
 def exponent_of(reach: float, magnitude: float) -> int | None:
-    """The binary exponent of a scale's unit; None if values differ by rounding errors only.
+    """Return the power of two for scaling; None if values differ only by rounding.
 
     reach: largest distance of a value from the origin. magnitude: largest of all.
     """

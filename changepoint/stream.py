@@ -1,4 +1,4 @@
-"""A series that grows by one value at a time, with the results of a full search."""
+"""Detect changes in a series that grows, at the cost of the new values only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLAIN = (type(None), int, str)
 
 
 class Stream:
-    """A series to which values are appended, and its changes by :func:`changepoint.detect`.
+    """A growing series and its changes, equal to those that :func:`changepoint.detect` finds.
 
     After any number of appends :meth:`detection` equals ``detect`` of the same values with the same
     options, for every method. Appending is cheap; the search runs on demand, and its result is kept
@@ -50,7 +50,7 @@ class Stream:
         self._indices: tuple[int, ...] | None = None
 
     def append(self, value: float | None, position: Position | None = None) -> None:
-        """Add the next value.
+        """Add the next value to the series.
 
         Args:
             value: None and nan are missing.
@@ -70,7 +70,7 @@ class Stream:
     def extend(
         self, values: Sequence[float | None] | Floats, positions: Positions | None = None
     ) -> None:
-        """Add several values, or none of them if one is rejected.
+        """Add several values to the series, or none if one of them is invalid.
 
         Args:
             values: as in ``detect``, following those appended so far.
@@ -87,7 +87,7 @@ class Stream:
             self._take(numbers, labels, block.length - len(block.indices))
 
     def detection(self) -> Detection:
-        """The detection in all values so far."""
+        """Return the result of the search in all values so far."""
         if self._detection is None:
             if self._resumes:
                 series = read(self._values, None)
@@ -100,7 +100,7 @@ class Stream:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """Index of the first measured value after each change of level, whatever its direction.
+        """Return the index of the first value after each change of level.
 
         If the search continues from the last one, nothing else is computed: this is the cheapest
         check for changes.
@@ -118,16 +118,16 @@ class Stream:
 
     @property
     def changes(self) -> tuple[ChangePoint, ...]:
-        """The changes of :meth:`detection`."""
+        """Return the changes found in all values so far."""
         return self.detection().changes
 
     def __len__(self) -> int:
-        """The number of appended values, including missing ones."""
+        """Return how many values were added, with missing ones."""
         return self._count
 
     @property
     def _resumes(self) -> bool:
-        """Whether a search continues from the last one."""
+        """Whether the search can continue from the last one."""
         return (
             self._options["method"] == "default"
             and self._options["min_effect"] == 0.0
@@ -136,7 +136,7 @@ class Stream:
         )
 
     def _resumed(self) -> Resumed:
-        """The continuing search, which allocates its arrays on demand."""
+        """Return the search that continues, created on first use."""
         if self._search is None:
             method, alarms = self._options["method"], self._options["alarms_per_1000"]
             self._search = Resumed(budget_of_levels(method, alarms))
@@ -149,7 +149,7 @@ class Stream:
     def _take(
         self, values: Sequence[float] | Floats, labels: list[Position] | None, missing: int
     ) -> None:
-        """Append checked values and labels, if they continue those of the stream.
+        """Add checked values and their labels to the series.
 
         missing: number of missing values among them.
         """
@@ -171,7 +171,7 @@ class Stream:
         self._indices = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        """Return the whole state as plain dicts, lists, strings and finite numbers."""
         return {
             "version": VERSION,
             "options": dict(self._options),
@@ -181,7 +181,7 @@ class Stream:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`.
+        """Read a growing series back from :meth:`to_dict`.
 
         Raises:
             ValueError: something is missing or invalid, or the version is unknown. One sentence.
@@ -200,12 +200,12 @@ class Stream:
         )
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text. Every float survives the round trip."""
+        """Return the whole state as standard JSON text, with exact numbers."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`. Raises ValueError as :meth:`from_dict` does."""
+        """Read a growing series back from the text of :meth:`to_json`."""
         try:
             tree = json.loads(text)
         except ValueError as error:
@@ -217,7 +217,7 @@ class Stream:
 
 
 def _check_junction(former: list[Position] | None, latter: list[Position] | None) -> None:
-    """Reject labels that do not continue the former ones; each list is valid on its own."""
+    """Refuse labels that do not continue those of the series."""
     if (former is None) != (latter is None):
         raise ValueError("give a position for every value of a stream, or for none")
     if former is None or latter is None:

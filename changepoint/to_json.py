@@ -1,4 +1,4 @@
-"""Conversion to types that JSON supports: infinities as strings, no numpy types."""
+"""Convert results to types that JSON has: no numpy types, infinities as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def plain(node: Any) -> Any:
-    """A tree of dicts, lists and scalars in JSON's types, with infinities as "inf" and "-inf".
+    """Return dicts, lists and numbers in JSON's types, infinities as "inf" and "-inf".
 
     ``float()`` parses both strings.
     """
@@ -23,5 +23,5 @@ def plain(node: Any) -> Any:
 
 
 def own(scalar: Any) -> Any:
-    """A numpy number or string as a Python one; anything else unchanged."""
+    """Return a numpy number or text as Python's type; anything else unchanged."""
     return scalar.item() if isinstance(scalar, np.generic) else scalar

@@ -1,1 +1,1 @@
-"""Noisy bisection: find the revision that changed the level, in as few builds as possible."""
+"""Find the revision that changed a noisy level, with as few builds as possible."""

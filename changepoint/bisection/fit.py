@@ -1,4 +1,4 @@
-"""Likelihood of the culprit's position, and the information of another run.
+"""How likely each revision is the culprit, and how much another run would say.
 
 The model: run i, of position p, has the logarithm level(p) + offset(p) + machine(i) + noise. The
 level is the good one before the culprit and the bad one from it on. The offset belongs to the
@@ -67,7 +67,7 @@ SEPARATE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class CulpritFit:
-    """The fit of the runs.
+    """How likely each place of the change is, from all runs so far.
 
     Attributes:
         places: the measured positions, ascending, (k,); the two ends before they are measured.
@@ -93,7 +93,9 @@ def fit(
     build_spread: float,
     in_order: bool,
 ) -> CulpritFit:
-    """Fit the logarithms of runs (n, s) of some of ``count`` positions (n,).
+    """Compute how likely each place of a change is, from the logarithms of the runs.
+
+    Runs are (n, series), their positions (n,).
 
     ``guess`` is the assumed noise before it is measured; ``in_order`` says whether the runs were
     made one after the other on one machine.
@@ -120,7 +122,7 @@ def fit(
 
 
 def information(below: Floats, separation: Floats) -> Floats:
-    """Return the information of a measurement, in nats, on whether the culprit is at or below it.
+    """Return how much a run is expected to say about where the culprit is, in nats.
 
     below: (n,) probabilities that it is. separation: (n,) of the two levels, in standard
     deviations. The mutual information of a binary input and a channel with Gaussian noise (Cover
@@ -140,7 +142,7 @@ def information(below: Floats, separation: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """The runs of one series.
+    """All runs of one metric, by position.
 
     which: the place of every run, counted from 0, (n,). ends: rough levels of the first and the
     last place. noise: of a run, limited by :data:`CERTAIN`.
@@ -156,7 +158,10 @@ class _Series:
 
 
 def _of_series(runs: _Series) -> tuple[Floats, Floats]:
-    """Return the log likelihood and the effect of every split of one series, (k - 1,) each."""
+    """Return the likelihood and the effect of each place of a change in one metric.
+
+    Both are (k - 1,).
+    """
     which, values, levels = runs.which, runs.values, runs.ends
     order = np.arange(len(which))
     walk = np.minimum(order[:, None], order[None, :]).astype(np.float64)
@@ -188,14 +193,17 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """Every split of a series: its log likelihood, (k - 1,), and both its levels, (2, k - 1)."""
+    """For each place of a change: its likelihood, and the levels on both sides.
+
+    Log likelihoods are (k - 1,), levels (2, k - 1).
+    """
 
     loglik: Floats
     levels: Floats
 
 
 def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
-    """Integrate out both levels of every split with a flat prior (Harville 1974).
+    """Return the likelihood of each place of a change, whatever the levels on both sides are.
 
     covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
     """
@@ -215,7 +223,7 @@ def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
 
 @compiled
 def _root(covariance: Floats) -> Floats:
-    """The lower Cholesky factor. Compiled, because threads do not help matrices this small.
+    """Return the Cholesky factor of a small matrix.
 
     The inner loop is over neighbours in memory, which the compiler computes several at a time.
     """
@@ -238,7 +246,7 @@ def _root(covariance: Floats) -> Floats:
 
 @compiled
 def _solved(root: Floats, columns: Floats) -> Floats:
-    """Solve root x = columns, (n, m), for a lower triangular root."""
+    """Solve a system of equations with a lower triangular matrix."""
     n, m = columns.shape
     solved = columns.copy()
     for i in range(n):
@@ -252,7 +260,7 @@ def _solved(root: Floats, columns: Floats) -> Floats:
 
 
 def _noise(which: Ints, values: Floats, guess: float) -> Floats:
-    """Return the noise of one run of each series, from repetitions of positions.
+    """Return the noise of one run of each metric, from repeated runs.
 
     The estimate is the median difference of two runs of a position (Bickel and Lehmann 1979), in
     which a spike counts like any other run; positions are weighted by their repetitions.
@@ -282,7 +290,7 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _share(which: Ints, values: Floats, noise: Floats) -> float:
-    """Return the information of all series together over the sum of theirs.
+    """Return how much of the metrics' information is not shared between them.
 
     It follows from the design effect 1 + (s - 1) rho (Kish 1965), with the mean squared correlation
     between the series within positions, reduced by its expectation under independence.

@@ -1,4 +1,4 @@
-"""Noisy bisection: find which of many revisions changed the level, in as few builds as possible.
+"""Choose which revision to measure next, to find the one that changed a noisy level.
 
 Between a revision known to be good and one known to be bad lies the first bad one, the culprit.
 Every revision before it has the good level and every one from it on the bad level, but measurements
@@ -39,7 +39,7 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CulpritRange:
-    """The range that contains the culprit.
+    """The revisions among which the culprit is, with a probability.
 
     Attributes:
         last_good: the last position that counts as good.
@@ -58,7 +58,7 @@ class CulpritRange:
 
 
 class Bisection:
-    """A search for one culprit among ``count`` positions in order.
+    """A search for the one revision, among ``count`` in order, that changed the level.
 
     Position 0 is the good revision and the last one the bad: their difference must have been shown
     before (:class:`changepoint.Sequential`), because the search assumes it. Several series that the
@@ -76,7 +76,7 @@ class Bisection:
         build_spread: float = BUILD_SPREAD,
         in_order: bool = True,
     ) -> None:
-        """Start without a measurement.
+        """Begin a search without any runs.
 
         Args:
             count: positions, both known ones included; at least 2.
@@ -110,16 +110,16 @@ class Bisection:
 
     @property
     def runs(self) -> int:
-        """The number of added runs."""
+        """How many runs the search has."""
         return len(self._order)
 
     @property
     def measured(self) -> tuple[int, ...]:
-        """The measured positions, ascending."""
+        """The positions that have runs, ascending."""
         return tuple(sorted(self._runs))
 
     def add(self, position: int, run: Mapping[str, float]) -> None:
-        """Add one run of a position: a figure above zero for every series.
+        """Add the values of one run at a position, one for every metric.
 
         Raises:
             ValueError: there is no such position, a series is missing, or a figure is not above
@@ -137,7 +137,7 @@ class Bisection:
         self._append(position, tuple(map(math.log, figures)))
 
     def skip(self, position: int) -> None:
-        """Mark a position as not measurable, because it does not build.
+        """Mark a position that cannot be measured, as its build fails.
 
         Raises:
             ValueError: there is no such position, it is one of the ends, or it was measured.
@@ -152,14 +152,14 @@ class Bisection:
 
     @property
     def culprit(self) -> CulpritRange:
-        """The likeliest place: two positions without a measurable one in between."""
+        """The likeliest place of the change: two positions with none to measure between."""
         places = self._places()
         mass = self._mass(places)
         best = int(np.argmax(mass))
         return self._culprit(places, best, best + 1, float(mass[best]))
 
     def range(self, probability: float = 0.95) -> CulpritRange:
-        """Return the fewest neighbouring positions that hold the culprit with a probability.
+        """Return the smallest range that holds the culprit with a given probability.
 
         Raises:
             ValueError: the probability is not above 0 and below 1.
@@ -178,7 +178,7 @@ class Bisection:
         return self._culprit(places, int(starts[best]), int(ends[best]), float(held[best]))
 
     def next(self, builds: Sequence[float] | Floats | None = None) -> int:
-        """Return the position whose next run has the most information for its cost.
+        """Return the position at which another run says most for its cost.
 
         Args:
             builds: cost of the build of every position, in runs; 0 for an existing one. By default
@@ -232,7 +232,7 @@ class Bisection:
         return np.array([at for at in range(self._count) if at not in self._skipped])
 
     def _mass(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> Floats:
-        """Return the posterior of the culprit lying in (places[i], places[i + 1]].
+        """Return the probability that the culprit is between neighbouring measured places.
 
         The prior is uniform over the positions.
         """
@@ -260,7 +260,7 @@ class Bisection:
         )
 
     def _separations(self, places: np.ndarray[Any, np.dtype[np.int64]], ahead: int) -> Floats:
-        """Return the distance of the levels in deviations, after ``ahead`` more runs of each."""
+        """Return by how many deviations the levels will differ after ``ahead`` more runs."""
         known = self._fit()
         runs = np.array([self._runs[int(at)] for at in places])[:, None]
         noise, spread = known.noise[None, :] ** 2, self._build_spread**2
@@ -282,7 +282,7 @@ class Bisection:
         return self._known
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        """Return the whole search as plain dicts, lists, strings and finite numbers."""
         return {
             "count": self._count,
             "series": list(self._series),
@@ -296,7 +296,7 @@ class Bisection:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
+        """Read a search back from :meth:`to_dict`. Raises ValueError if it is invalid."""
         try:
             copy = cls(
                 tree["count"],
@@ -319,10 +319,10 @@ class Bisection:
         return copy
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the whole search as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a search back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))

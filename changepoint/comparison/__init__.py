@@ -1,1 +1,1 @@
-"""Comparison of two samples, at once or sequentially in blocks."""
+"""Compare two samples of runs, at once or in blocks until the answer is clear."""

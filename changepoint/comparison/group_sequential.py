@@ -1,4 +1,4 @@
-"""Group-sequential comparison with Student's t: few blocks where the noise is moderate."""
+"""Compare two sides in blocks with Student's t-test, for few blocks at moderate noise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ all be equal, which is no certainty."""
 
 
 class GroupSequential:
-    """A comparison of base and head in blocks like :class:`changepoint.Sequential`, with t tests.
+    """A comparison of base and head in blocks of runs, with t-tests.
 
     Its intervals are repeated confidence intervals (Jennison and Turnbull, JRSS B 51, 1989): all
     displayed intervals hold together, because each look has its share of the error
@@ -50,7 +50,7 @@ class GroupSequential:
         confidence: float = 0.95,
         first_look: int = FIRST_LOOK,
     ) -> None:
-        """Start without a block.
+        """Begin a comparison without any block.
 
         Args:
             smallest_effect: smallest relative change that matters, as a fraction.
@@ -81,13 +81,13 @@ class GroupSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """The decision after the blocks added so far."""
+        """What the blocks so far decide."""
         return self._decision
 
     def add(
         self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
     ) -> SequentialDecision:
-        """Add one block: the levels of its runs of either side, above zero.
+        """Add a block: the values of its runs on either side.
 
         Blocks may follow a verdict, up to the limit.
 
@@ -117,7 +117,7 @@ class GroupSequential:
         return SequentialDecision(blocks, effect, interval, verdict, done)
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        """Return the whole comparison as plain dicts, lists, strings and numbers."""
         return {
             "smallest_effect": self._smallest_effect,
             "limit": self._limit,
@@ -129,7 +129,7 @@ class GroupSequential:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid.
+        """Read a comparison back from :meth:`to_dict`. Raises ValueError if invalid.
 
         The copy makes the same decisions as the original on the same further blocks.
         """
@@ -153,17 +153,17 @@ class GroupSequential:
         return copy
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the whole comparison as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a comparison back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 
 def _trimmed(values: Floats, floor: float) -> tuple[float, float, int]:
-    """The trimmed mean of values (n,), its standard error and its degrees of freedom.
+    """Return the mean of values without the extreme ones, with its standard error.
 
     floor: lower bound of a value's deviation.
     """

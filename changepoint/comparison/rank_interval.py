@@ -1,4 +1,4 @@
-"""The exact confidence interval of a shift between two samples, from ranks.
+"""The exact confidence interval of the difference between two samples, from ranks.
 
 If y is distributed as x + shift, the number U of pairs with y - x below the shift has the null
 distribution of Mann and Whitney (Annals of Mathematical Statistics 18, 1947) for noise of any
@@ -23,7 +23,7 @@ four digits in the relevant tail."""
 
 
 def cut(n: int, m: int, confidence: float) -> int:
-    """The number of the n * m sorted differences that may be cut from either end.
+    """Return how many of the sorted differences to leave out at either end of the interval.
 
     -1 if even the whole range of the differences lacks the ``confidence``.
     """
@@ -39,7 +39,7 @@ def cut(n: int, m: int, confidence: float) -> int:
 
 @lru_cache(maxsize=256)
 def _null(n: int, m: int) -> Floats:
-    """P(U = u) for u = 0..n*m of samples that do not differ, (n * m + 1,).
+    """Return the distribution of the rank statistic U for samples that do not differ.
 
     The Gaussian binomial coefficient, the product over i of (1 - q^(m+i)) / (1 - q^i), one factor
     after the other. A coefficient depends only on those before it, so the small ones of the tail
@@ -58,7 +58,9 @@ def _null(n: int, m: int) -> Floats:
 
 
 def shift(base: Floats, head: Floats, confidence: float) -> tuple[float, float, float] | None:
-    """Estimate and interval of the shift from base (n,) to head (m,): (shift, low, high).
+    """Return the estimated difference from base to head, with its interval.
+
+    Base is (n,), head is (m,); returns (shift, low, high).
 
     None if the samples are too small for an interval with this confidence.
     """

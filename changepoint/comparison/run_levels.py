@@ -1,4 +1,4 @@
-"""The runs of one sample: the level of each, and its standard error from the run's samples.
+"""Reduce the samples of each run to a level with its standard error.
 
 Runs are the unit of comparison. The per-second samples of a run share its build, memory layout and
 hour, so they say nothing about the differences between runs; they only reduce the noise of the
@@ -32,7 +32,7 @@ their own, and their pairs would not fit in memory."""
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of one sample, summarised.
+    """The runs of one side: a level and a standard error for each.
 
     levels: one per run, (runs,). errors: their standard errors from the samples, (runs,), 0 where a
     run has too few.
@@ -43,7 +43,7 @@ class Runs:
 
 
 def read(name: str, runs: Sequence[Run] | Floats) -> list[Floats]:
-    """The measured samples of each run that has any.
+    """Return the measured samples of each run that has any.
 
     Raises:
         ValueError: there is none, there are too many, one is not a number or a list of numbers,
@@ -83,7 +83,7 @@ def _samples(name: str, run: Run) -> Floats:
 
 
 def summarise(runs: list[Floats], exponent: int) -> Runs:
-    """Level and standard error of each run, in units of 2**exponent to prevent overflow."""
+    """Return the level and the standard error of each run."""
     if all(len(samples) == 1 for samples in runs):
         return Runs(np.ldexp(np.concatenate(runs), -exponent), np.zeros(len(runs)))
     scaled = [np.ldexp(samples, -exponent) for samples in runs]
@@ -94,13 +94,16 @@ def summarise(runs: list[Floats], exponent: int) -> Runs:
 
 
 def level(samples: Floats) -> float:
-    """The mean of the samples (n,) without the lowest and the highest tenth."""
+    """Return the mean of samples without the lowest and the highest tenth.
+
+    Samples are (n,).
+    """
     dropped = int(TRIM * len(samples))
     return float(np.mean(np.sort(samples)[dropped : len(samples) - dropped]))
 
 
 def standard_error(samples: Floats) -> float:
-    """Standard error of ``level`` for autocorrelated samples; 0 if there are too few.
+    """Return the standard error of a run's level, although its samples are correlated.
 
     By batch means (Conway, Management Science 9, 1963). The samples are winsorised at both outer
     tenths, as in the standard error of a trimmed mean (Tukey and McLaughlin, Sankhya A 25, 1963),

@@ -1,4 +1,4 @@
-"""Sequential comparison in pairs of runs, valid at every look."""
+"""Compare two sides pair by pair; the answer is valid whenever one stops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GUESS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SequentialDecision:
-    """The result of a sequential comparison after some blocks.
+    """What a comparison in blocks decides so far, with effect and interval.
 
     Attributes:
         blocks: number of added blocks.
@@ -44,13 +44,13 @@ class SequentialDecision:
     done: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """A tree of plain dicts, lists, strings and finite numbers."""
+        """Return the decision as plain dicts, lists, strings and finite numbers."""
         tree: dict[str, Any] = plain(asdict(self))
         return tree
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
+        """Read a decision back from :meth:`to_dict`. Raises ValueError if invalid."""
         try:
             low, high = tree["effect_interval"]
             read = cls(
@@ -67,17 +67,17 @@ class SequentialDecision:
         return read
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the decision as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a decision back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 
 class Sequential:
-    """A comparison of base and head, block by block, that decides when to stop.
+    """A comparison of base and head, block by block, that says when to stop.
 
     A block is a pair of adjacent runs, or several of either side in an order that cancels drift,
     such as base head head base. Its difference is that of the mean logarithms. Looking after every
@@ -95,7 +95,7 @@ class Sequential:
         better: Better = "higher",
         confidence: float = 0.95,
     ) -> None:
-        """Start without a block.
+        """Begin a comparison without any block.
 
         Args:
             smallest_effect: smallest relative change that matters, as a fraction.
@@ -120,13 +120,13 @@ class Sequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """The decision after the blocks added so far."""
+        """What the blocks so far decide."""
         return self._decision
 
     def add(
         self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
     ) -> SequentialDecision:
-        """Add one block: the levels of its runs of either side, above zero.
+        """Add a block: the values of its runs on either side.
 
         Raises:
             ValueError: the comparison is done, or a level is missing, not above zero or beyond
@@ -163,7 +163,7 @@ class Sequential:
         return SequentialDecision(len(values), effect, interval, verdict, done)
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as a tree of plain dicts, lists, strings and finite numbers."""
+        """Return the whole comparison as plain dicts, lists, strings and numbers."""
         return {
             "smallest_effect": self._smallest_effect,
             "limit": self._limit,
@@ -174,7 +174,7 @@ class Sequential:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid.
+        """Read a comparison back from :meth:`to_dict`. Raises ValueError if invalid.
 
         The copy makes the same decisions as the original on the same further blocks.
         """
@@ -199,22 +199,22 @@ class Sequential:
         return copy
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the whole comparison as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a comparison back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 
 def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float:
-    """The mean logarithm of one side's levels in a block. Raises as :func:`logarithms` does."""
+    """Return the mean logarithm of one side's values in a block."""
     return float(np.mean(logarithms(name, levels)))
 
 
 def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
-    """The logarithms of one side's levels in a block.
+    """Return the logarithms of one side's values in a block. Raises ValueError below zero.
 
     Raises ValueError, in one sentence with the ``name`` of the side, if there is no level, or one
     is not above zero or beyond 1e300.

@@ -1,4 +1,4 @@
-"""Sequential comparison of how often two sides reach a threshold."""
+"""Compare in blocks how often the runs of two sides reach a threshold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOSTLY = 0.95
 
 
 class ShareSequential:
-    """A comparison of how often the runs of base and head reach a threshold, in blocks.
+    """A comparison of how often base and head reach a threshold, in blocks.
 
     If the share of a block's runs that reach the threshold is the same on both sides, then
 
@@ -41,7 +41,7 @@ class ShareSequential:
     """
 
     def __init__(self, *, threshold: float, limit: int, confidence: float = 0.95) -> None:
-        """Start without a block.
+        """Begin a comparison without any block.
 
         Args:
             threshold: the level that a good run reaches.
@@ -63,7 +63,7 @@ class ShareSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """The decision after the blocks added so far.
+        """What the blocks so far decide.
 
         The effect is the share of good runs of head minus that of base, -1 to 1. The interval only
         shows whether 0 and whether a half is excluded.
@@ -73,7 +73,7 @@ class ShareSequential:
     def add(
         self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
     ) -> SequentialDecision:
-        """Add one block: the levels of its runs, at least one of either side."""
+        """Add a block: the values of at least one run on either side."""
         sides = [np.atleast_1d(np.asarray(levels, dtype=np.float64)) for levels in (base, head)]
         good = np.array([(levels >= self._threshold).sum() for levels in sides], dtype=np.float64)
         bad = np.array([len(levels) for levels in sides]) - good
@@ -112,13 +112,13 @@ class ShareSequential:
         return SequentialDecision(self._blocks, effect, (low, high), verdict, done)
 
     def _shown(self, wealth: Floats) -> bool:
-        """Whether the mean wealth, given by logarithms, is sufficient."""
+        """Whether the evidence of all blocks is strong enough."""
         mean = float(np.logaddexp.reduce(wealth)) - math.log(len(wealth))
         return mean >= self._enough
 
 
 def log_ratio(good: Floats, bad: Floats, shares: Floats) -> float:
-    """The logarithm of one block's e-variable for these shares of good runs.
+    """Return the evidence of one block for given shares of good runs, as a logarithm.
 
     Each argument is (2,), of base and of head; shares between 0 and 1.
     """

@@ -1,4 +1,4 @@
-"""Confidence sequences from bets on the signs of differences, valid at every look.
+"""A confidence interval from the signs of differences, valid whenever one stops.
 
 Let x_1, x_2, ... be differences, each symmetric about a common centre given those before it. For a
 supposed centre theta write y_i = (x_i - theta) / s_i, with a scale s_i from the values before x_i,
@@ -44,7 +44,10 @@ BISECTIONS = 60
 
 
 def next_scale(past: Floats, guess: float) -> float:
-    """The scale of the difference that follows ``past`` (n,): their median absolute deviation."""
+    """Return the expected size of the next difference, from the earlier ones.
+
+    It is the median absolute deviation of ``past``, (n,).
+    """
     if len(past) < WARM_UP:
         return guess
     spread = float(np.median(np.abs(past - np.median(past)))) * MAD_TO_DEVIATION
@@ -52,7 +55,7 @@ def next_scale(past: Floats, guess: float) -> float:
 
 
 def log_wealth(values: Floats, scales: Floats, theta: float) -> float:
-    """Log of the wealth of bets that values (n,) lie above ``theta``."""
+    """Return the evidence that values lie above ``theta``, as a logarithm."""
     y = np.clip((values - theta) / scales, -CLIP, CLIP)
     # log(1 + tanh(z)) without cancellation.
     bets = math.log(2.0) - np.logaddexp(0.0, -2.0 * np.multiply.outer(RATES, y))
@@ -60,7 +63,7 @@ def log_wealth(values: Floats, scales: Floats, theta: float) -> float:
 
 
 def lower_end(values: Floats, scales: Floats, alpha: float) -> float:
-    """The largest theta refuted at ``alpha`` as the centre or an upper bound of it.
+    """Return the largest value that is refuted as the centre at error ``alpha``.
 
     -inf if there is none yet.
     """
@@ -79,6 +82,9 @@ def lower_end(values: Floats, scales: Floats, alpha: float) -> float:
 
 
 def interval(values: Floats, scales: Floats, confidence: float) -> tuple[float, float]:
-    """The confidence sequence of the centre after values (n,), n >= 1: (low, high)."""
+    """Return the confidence interval of the centre after some values.
+
+    Values are (n,), n >= 1; returns (low, high).
+    """
     alpha = (1.0 - confidence) / 2.0
     return lower_end(values, scales, alpha), -lower_end(-values, scales, alpha)

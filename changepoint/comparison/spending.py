@@ -1,4 +1,4 @@
-"""Group-sequential boundaries for several looks at a growing sample.
+"""Limits for testing several times while a sample grows, without more false results.
 
 After block k of at most n the sum of k independent standardised differences is compared with a
 boundary. The part of the error alpha that may be spent by then is fixed in advance, as a function
@@ -33,13 +33,13 @@ large change, as most remeasured ones are, should show at once."""
 
 
 def spent(share: float) -> float:
-    """Share of the error that may be spent after this share of the blocks, both 0 to 1."""
+    """Return which share of the error may be used up after a share of the blocks."""
     return float(min(max(share, 0.0), 1.0) ** EXPONENT)
 
 
 @lru_cache(maxsize=64)
 def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
-    """The one-sided p-values at which looks after ``first`` to ``limit`` blocks reject.
+    """Return the p-value that is needed at each look at the growing sample.
 
     A path without drift is ever rejected with probability ``alpha``, above 0 and below .5. There
     are no looks before ``first``, and the first look gets their share of the error.
@@ -65,13 +65,13 @@ def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
 
 
 def _normal(at: Floats) -> Floats:
-    """The density of the standard normal distribution."""
+    """Return the density of the standard normal distribution."""
     density: Floats = np.exp(-(at**2) / 2.0) / math.sqrt(2.0 * math.pi)
     return density
 
 
 def _boundary(grid: Floats, density: Floats, mass: float) -> float:
-    """The point above which a density has this mass."""
+    """Return the point beyond which a distribution has a given probability."""
     above = np.cumsum(density[::-1]) * (grid[1] - grid[0])
     at = int(np.searchsorted(above, mass))
     if at >= len(grid):

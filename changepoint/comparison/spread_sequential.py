@@ -1,4 +1,4 @@
-"""Sequential comparison of the spread between runs."""
+"""Compare in blocks how much the runs of two sides vary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BISECTIONS = 16
 
 
 class SpreadSequential:
-    """A comparison of the spread between the runs of base and of head, in blocks.
+    """A comparison of the spread between the runs of base and head, in blocks.
 
     A deviation is that of a level's logarithm from the median of its side, one fewer than runs
     (:func:`changepoint.detection.dispersion.replicate_deviations`). The deviations of both sides
@@ -43,7 +43,7 @@ class SpreadSequential:
     def __init__(
         self, *, smallest_ratio: float, floor: float, limit: int, confidence: float = 0.95
     ) -> None:
-        """Start without a block.
+        """Begin a comparison without any block.
 
         Args:
             smallest_ratio: smallest ratio of two spreads, at least 1, that matters, either way.
@@ -70,13 +70,13 @@ class SpreadSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """The decision after the blocks added so far. The effect is the ratio minus 1."""
+        """What the blocks so far decide; the effect is the ratio of spreads minus 1."""
         return self._decision
 
     def add(
         self, base: float | Sequence[float] | Floats, head: float | Sequence[float] | Floats
     ) -> SequentialDecision:
-        """Add one block: the levels of its runs of either side, above zero.
+        """Add a block: the values of its runs on either side.
 
         Raises:
             ValueError: the limit was reached, or a level is missing, not above zero or beyond
@@ -116,7 +116,7 @@ def _deviations(side: Sequence[float], floor: float) -> Floats:
 
 
 def _ratio(base: Floats, head: Floats, boundary: float) -> float:
-    """The logarithm of the largest ratio at which head is louder than a boundary; -inf if none."""
+    """Return the largest ratio of spreads that the blocks show, as a logarithm."""
     lower, upper = -REACH, REACH
     if louder(base, head * math.exp(-lower)) <= boundary:
         return -math.inf
@@ -130,7 +130,7 @@ def _ratio(base: Floats, head: Floats, boundary: float) -> float:
 
 
 def louder(base: Floats, head: Floats) -> float:
-    """The mean score of head above that of base, in deviations of a permutation.
+    """Return how much more the head varies than the base, in standard deviations.
 
     base (n,), head (m,): deviations, none negative.
     """

@@ -1,4 +1,4 @@
-"""Comparison of two samples of runs: the effect, its interval and the verdict."""
+"""Compare two samples of runs: the effect, its interval and the verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ runs for ranks; or nothing, where neither side has a second run."""
 
 @dataclass(frozen=True, slots=True)
 class SampleLevel:
-    """One side of a comparison, in the unit of its values.
+    """The level of one side of a comparison, with its interval.
 
     level: median of the levels of the runs. spread: their standard deviation, 0 for a single run.
     within: the part of that spread that the runs' own samples explain, 0 if there are none; longer
@@ -41,7 +41,7 @@ class SampleLevel:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result of :func:`compare`.
+    """The result of :func:`compare`: both levels, the effect with its interval, the verdict.
 
     Attributes:
         base, head: the two samples.
@@ -66,23 +66,23 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """1 + effect: for levels above zero, that of head divided by that of base."""
+        """The level of head divided by that of base."""
         return 1.0 + self.effect
 
     @property
     def ratio_interval(self) -> tuple[float, float]:
-        """Confidence interval of ``ratio``."""
+        """The confidence interval of the ratio of head to base."""
         low, high = self.effect_interval
         return 1.0 + low, 1.0 + high
 
     def to_dict(self) -> dict[str, Any]:
-        """A tree of plain dicts, lists, strings and finite numbers."""
+        """Return the result as plain dicts, lists, strings and finite numbers."""
         tree: dict[str, Any] = plain(asdict(self))
         return tree
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
+        """Read a result back from :meth:`to_dict`. Raises ValueError if it is invalid."""
         try:
             low, high = tree["effect_interval"]
             read = cls(
@@ -104,12 +104,12 @@ class Comparison:
         return read
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the result as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a result back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 
@@ -188,7 +188,7 @@ def _logarithms(side: Runs) -> Runs:
 def _shift(
     base: Runs, head: Runs, step: float, confidence: float
 ) -> tuple[float, float, float, Basis]:
-    """Shift from base to head with its interval: (shift, low, high, basis)."""
+    """Return the difference from base to head with its interval."""
     n, m = len(base.levels), len(head.levels)
     basis: Basis = "ranks"
     ranked = rank_interval.shift(base.levels, head.levels, confidence)
@@ -208,7 +208,7 @@ def _shift(
 
 
 def _student(base: Floats, head: Floats, confidence: float) -> tuple[float, float]:
-    """Difference of means and half its interval, with one variance for both sides.
+    """Return the difference of two means with half its interval (Student's t).
 
     Student, Biometrika 6, 1908. Two or three runs a side cannot distinguish their variances, and a
     side with a single run needs the other's.

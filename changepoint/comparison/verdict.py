@@ -1,4 +1,4 @@
-"""The verdict on an effect with its interval."""
+"""Decide from an effect and its interval: better, worse, equal or unclear."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Better = Literal["higher", "lower"]
 def judge(
     effect: float, interval: tuple[float, float], smallest_effect: float, better: Better
 ) -> Verdict:
-    """The verdict on a relative effect with a confidence interval.
+    """Return the verdict on a relative effect with its confidence interval.
 
     same: the whole interval is nearer to zero than ``smallest_effect``. better, worse: the interval
     excludes zero, and the effect itself is at least ``smallest_effect``: surely a change, and more
@@ -29,7 +29,7 @@ def judge(
 
 
 def check(smallest_effect: float, better: str, confidence: float) -> None:
-    """Reject settings out of range.
+    """Raise ValueError for settings of a comparison that are out of range.
 
     Raises:
         ValueError: the smallest effect is negative or not finite, the direction is no

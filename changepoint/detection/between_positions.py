@@ -1,4 +1,4 @@
-"""The position test: whether a split exceeds the usual differences between positions.
+"""The position test: whether a change of level exceeds the usual differences between revisions.
 
 Each position is one observation here. Replicates of one position share a build, a memory layout and
 an hour of the night, so positions differ a little even without a change. A permutation of single
@@ -46,7 +46,7 @@ certain by this factor (von Neumann, Annals of Mathematical Statistics 12, 1941)
 
 
 def is_replicated(counts: Floats | Ints) -> bool:
-    """Whether replicates suffice to separate a position's noise from its level.
+    """Whether a series has enough repeated measurements to separate noise from level.
 
     counts: replicates (positions,). This needs extra values for half of the positions, and at least
     two: with fewer, the noise between replicates is known less well than that between positions.
@@ -56,7 +56,10 @@ def is_replicated(counts: Floats | Ints) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Means and sums of squares per position: counts, means and squares are (positions,)."""
+    """The mean and the sum of squares of the repeated values at each position of a series.
+
+    Each array is (positions,).
+    """
 
     counts: Floats
     means: Floats
@@ -64,7 +67,10 @@ class Replicates:
 
     @classmethod
     def of(cls, values: Floats, offsets: Ints) -> Replicates:
-        """Summarise values (n,) by the positions that offsets (positions + 1,) delimit."""
+        """Summarise the values of each position. ``offsets`` says where each position begins.
+
+        Values are (n,), offsets (positions + 1,).
+        """
         counts = np.diff(offsets).astype(np.float64)
         means = np.add.reduceat(values, offsets[:-1]) / counts
         residuals = values - np.repeat(means, np.diff(offsets))
@@ -72,18 +78,18 @@ class Replicates:
 
     @property
     def replicated(self) -> bool:
-        """Whether there are enough replicates to separate a position's noise from its level."""
+        """Whether enough positions have repeated values to separate noise from level."""
         return is_replicated(self.counts)
 
     def within(self) -> tuple[float, float]:
-        """Mean square between replicates and its degrees of freedom."""
+        """The variance between repeated values of one position, and its degrees of freedom."""
         degrees = float(np.sum(self.counts - 1.0))
         return (float(np.sum(self.squares)) / degrees if degrees else 0.0), degrees
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The best split of a stretch: positions [0, tau) against [tau, kappa), and its p-value."""
+    """The best split of a part of a series into two levels: where it is, and its p-value."""
 
     tau: int
     kappa: int
@@ -96,7 +102,7 @@ Number = TypeVar("Number", float, Floats)
 def moderate(
     within: Number, within_degrees: Number, size: Number, scatter: Number, between: Number
 ) -> tuple[Number, Number]:
-    """The variance of positions from prior and scatter, and its degrees of freedom.
+    """Estimate the variance between positions by combining a prior with the observed scatter.
 
     The arguments are numbers or arrays. within, within_degrees: mean square between replicates.
     size: mean replicates of a position. scatter, between: sum of squares of positions around their
@@ -117,7 +123,7 @@ moderated = compiled(moderate)
 
 
 def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
-    """Sum of squares and degrees of freedom of the positions [kappa, ...), for each kappa.
+    """Sum of squares and degrees of freedom of the positions after each possible end of a split.
 
     They use differences of neighbours, of which a further change affects only one.
     """

@@ -1,4 +1,4 @@
-"""Blocks of a series: precomputed sums that let a search skip most values.
+"""Precomputed sums of blocks of values, which let a search skip most values of a long series.
 
 A stretch of a few thousand values is a few dozen blocks and two ragged ends. Its sums of squares
 are those of its blocks. Its best split is searched only in blocks that can contain it: the gain of
@@ -27,13 +27,16 @@ SLACK = 1.0 + 1e-9
 
 @compiled
 def new_blocks(size: int) -> Floats:
-    """Empty space for the blocks of a series of up to ``size`` values, (blocks, COLUMNS)."""
+    """Allocate the table of block sums for a series of up to ``size`` values.
+
+    Returns (blocks, COLUMNS).
+    """
     return np.empty((size // BLOCK, COLUMNS))
 
 
 @compiled
 def set_blocks(y: Floats, sums: Sums, first: int, blocks: Floats) -> None:
-    """Compute the full blocks that contain a value from number ``first`` on."""
+    """Compute the sums of every full block that contains the value ``first`` or a later one."""
     total = sums[0]
     for j in range(first // BLOCK, len(y) // BLOCK):
         start = j * BLOCK
@@ -54,7 +57,7 @@ def set_blocks(y: Floats, sums: Sums, first: int, blocks: Floats) -> None:
 def squares(
     y: Floats, sums: Sums, start: int, stop: int, blocks: Floats
 ) -> tuple[float, float, float]:
-    """Of [start, stop): squared error around the mean, and squared differences at lag 1 and 2."""
+    """Return the squared error and the squared differences (lag 1 and 2) of part of a series."""
     mean = (sums[0][stop] - sums[0][start]) / (stop - start)
     # The first block must contain both values before its differences.
     first = (start + 2 + BLOCK - 1) // BLOCK
@@ -81,7 +84,7 @@ def squares(
 def best_split(
     total: Floats, start: int, stop: int, least: int, blocks: Floats
 ) -> tuple[float, int]:
-    """The gain and the place of the best split of [start, stop), as ``best_gain`` returns them.
+    """Find the best split of a part of a series into two levels, with the help of block sums.
 
     Both are equal except for ties by rounding, where nothing changes at all.
     """
@@ -119,7 +122,7 @@ def _scanned(
     best: float,
     at: int,
 ) -> tuple[float, int]:
-    """The better of a known split and those at some places; of equal ones, the earlier.
+    """Return the better split of a known one and those at some places; the earlier of equal ones.
 
     whole: start and stop of the stretch, and its mean. places: first and last place, and the step
     between them. Gains omit the factor stop - start, as the known one does.

@@ -1,4 +1,4 @@
-"""Calibration: the strength required for an alarm rate, and the p-value of a strength.
+"""Convert between the strength of a change and its false-alarm rate or p-value.
 
 The strength of the best split of an unchanged series was simulated (``python -m
 changepoint.evaluate calibrate``). Its tail has the theoretical form of the maximum of a
@@ -41,7 +41,7 @@ SMALLEST_PVALUE = 1e-300
 
 
 def limit(positions: int, alarms_per_1000: float) -> float:
-    """The strength at which a series raises new alarms at the given rate per night."""
+    """Return the strength at which an unchanged series raises this many alarms per night."""
     return _limit(min(max(positions, 1), int(LENGTHS[-1])), alarms_per_1000)
 
 
@@ -55,7 +55,7 @@ def _limit(positions: int, alarms_per_1000: float) -> float:
 
 
 def pvalue(positions: int, strength: float) -> float:
-    """Probability that the best split of an unchanged series is at least this strong."""
+    """Return the probability that an unchanged series shows a split at least as strong as this."""
     if strength <= 2.0:
         return 1.0
     chance = _single(max(positions, 1)) * strength * math.exp(-strength / 2.0)

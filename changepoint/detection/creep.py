@@ -1,4 +1,4 @@
-"""Creep: a cumulative change against an anchor that no single step shows.
+"""Creep: a slow loss since a chosen revision (the anchor) that no single step shows.
 
 A line of releases that each lose half a percent has no change point worth a report, and is five
 percent slower after ten of them. The test is one-sided: least squares fit a common slope to the
@@ -74,7 +74,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PositionShare:
-    """What one revision contributes to a creep, as a fraction of the level at the anchor.
+    """The share of one revision in a creep, as a fraction of the level at the anchor.
 
     position: label of the revision that the change came with. step: whether it is a change point
     that was reported by itself; it is then no part of the creep, and ``effect`` is relative to the
@@ -89,7 +89,7 @@ class PositionShare:
 
 @dataclass(frozen=True, slots=True)
 class Creep:
-    """A cumulative change against an anchor.
+    """A slow loss since the anchor: its size, its interval, and the revisions that contribute.
 
     anchor, position: labels of the first and the newest position. before: level at the anchor.
     after: level of the newest positions without the reported steps, both in the unit of the values.
@@ -184,7 +184,7 @@ def creep(
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A slope and steps fitted to the logarithms of the means of the positions.
+    """A straight slope and steps, fitted to the logarithms of the mean of each position.
 
     means: (positions,), outliers clipped. counts: (positions,) replicates. steps: their ordinals.
     weights: (1 + 1 + steps, positions) of the means in the level, the slope and the steps. ends:
@@ -204,22 +204,22 @@ class _Fit:
 
     @property
     def sizes(self) -> list[float]:
-        """The logarithms of the steps."""
+        """The size of each fitted step, as a difference of logarithms."""
         return [float(size) for size in self.weights[2:] @ self.means]
 
     def margin(self, weights: Floats) -> float:
-        """Half the width of the interval of a sum of the means with these weights."""
+        """Return half the width of the confidence interval of a weighted sum of the means."""
         return float(stdtrit(self.degrees, 0.5 + CONFIDENCE / 2.0)) * self._error(weights)
 
     def pvalue(self, sign: float) -> float:
-        """The probability of such a slope in the direction ``sign`` if there is none."""
+        """Return the probability of so steep a slope in the direction ``sign`` by chance alone."""
         slope = self.weights[1]
         return float(stdtr(self.degrees, -sign * float(slope @ self.means) / self._error(slope)))
 
     def contributions(
         self, labels: Sequence[Position], scale: float, most: int
     ) -> tuple[tuple[PositionShare, ...], tuple[float, Interval]]:
-        """The largest contributions in order, with the steps, and the rest with its interval.
+        """Return the largest contributions to the creep, and the remainder with its interval.
 
         scale: from a sum of logarithms to the effect, so that relative effects can be added.
         """
@@ -259,7 +259,7 @@ class _Fit:
 
 
 def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
-    """Fit a slope and steps, with the noise; None if there are too few positions."""
+    """Fit a slope and steps to a series; return None if it has too few positions."""
     count = len(offsets) - 1
     values = clip_replicates(logs, offsets)
     replicates = Replicates.of(values, offsets)
@@ -301,21 +301,21 @@ def _fitted(logs: Floats, offsets: Ints, steps: Sequence[int], sure: Sequence[in
 
 
 def _design(count: int, steps: Sequence[int]) -> Floats:
-    """The level, the slope and the steps as rows: (2 + steps, positions)."""
+    """Return the regressors of the fit as rows: the level, the slope, and one row for each step."""
     ordinals = np.arange(count)
     rows = [np.ones(count), ordinals - (count - 1.0) / 2.0, *(ordinals >= at for at in steps)]
     return np.vstack(rows).astype(np.float64)
 
 
 def _weights(design: Floats, counts: Floats) -> Floats:
-    """The weights of the means in the figures of a least-squares fit: (rows, positions)."""
+    """Return the weights of the means in each fitted parameter of the least-squares fit."""
     return np.asarray(np.linalg.solve((design * counts) @ design.T, design * counts))
 
 
 def _without_absorbed(
     replicates: Replicates, steps: Sequence[int], sure: Sequence[int]
 ) -> list[int]:
-    """The steps that explain more than the slope would in their place, and the sure ones."""
+    """Return the steps that explain more than a slope in their place, and the certain ones."""
     doubtful = [at for at in steps if at not in sure]
     design = _design(len(replicates.means), [*doubtful, *sure])
     weighted = design * replicates.counts
@@ -344,7 +344,7 @@ def _without_absorbed(
 def _clipped(
     means: Floats, design: Floats, weights: Floats, least: Floats, free: float
 ) -> tuple[Floats, Floats]:
-    """The means with outliers clipped to the edge of the noise around the fit, and residuals.
+    """Return the means with outliers clipped around the fit, and the residuals of the fit.
 
     least: (positions,) variance that a mean has at least.
     """
@@ -362,7 +362,7 @@ def _clipped(
 
 
 def _dependence(residuals: Floats, fitted: int, late: float) -> float:
-    """The autocorrelation to assume: that of the residuals, without its bias, and a margin.
+    """Return the autocorrelation of the residuals, corrected for bias, plus a safety margin.
 
     The bias around a fit with s figures is - s (1 + 3 phi) / n (Marriott and Pope, Biometrika 41,
     1954). late: 0 for a short series with replicates, of which none is assumed.
@@ -375,7 +375,7 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:
-    """Weights of the means in the newest level less that at the anchor, and in the latter."""
+    """Return the weights of the means in the change since the anchor, and in the anchor's level."""
     count = len(counts)
     wanted = max(math.ceil(RUNS / float(np.median(counts))), count // SHARE)
     block = min(wanted, MOST_POSITIONS, count // 3)

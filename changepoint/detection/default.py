@@ -1,4 +1,4 @@
-"""The default method: a robust scan for changes of level, calibrated per night.
+"""The default detection method: a robust scan for changes of level with a set false-alarm rate.
 
 The compiled search of segment.py runs on one value per position, the mean of its replicates after
 clipping spikes. Short ladders have too few positions for it: those with replicates are left to the
@@ -141,7 +141,10 @@ def outcome(
 
 
 def position_values(series: GroupedSeries) -> Floats:
-    """One value per position, (positions,): the mean of its replicates after clipping."""
+    """Return one value for each position: the mean of its replicates after clipping.
+
+    Returns (positions,).
+    """
     if series.positions == len(series.scaled):
         return series.scaled
     clipped = clip_replicates(series.scaled, series.offsets)
@@ -151,7 +154,7 @@ def position_values(series: GroupedSeries) -> Floats:
 
 @compiled
 def equal_neighbours(values: Floats) -> int:
-    """The number of values equal to the previous one."""
+    """Return how many values equal the value before them."""
     equal = 0
     for i in range(1, len(values)):
         equal += abs(values[i] - values[i - 1]) <= RESOLUTION
@@ -160,7 +163,7 @@ def equal_neighbours(values: Floats) -> int:
 
 @compiled
 def floor_of(values: Floats, equal: int) -> float:
-    """The lower bound of the deviation: half the quantum if most neighbours are equal.
+    """Return the smallest standard deviation to assume: half of the unit that values come in.
 
     values: (n,), n >= 2. equal: number of values equal to the previous one.
     """
@@ -195,7 +198,7 @@ def changes(
 def changes_of_scores(
     scores: Floats, limit: float, floor: float, least: int
 ) -> tuple[Ints, Floats]:
-    """The result of :func:`changes` for values that are scores.
+    """Find changes, as :func:`changes` does, in values that are already normal scores.
 
     Nothing is clipped, the noise has one mode, and the caller guards against heavy tails.
     """
@@ -208,7 +211,10 @@ def changes_of_scores(
 
 @compiled
 def prepared(values: Floats, floor: float, leeway: float) -> tuple[Floats, Sums, float]:
-    """Clipped values (n,), their running sums, and the robust deviation."""
+    """Return the values with outliers clipped, their running sums, and a robust deviation.
+
+    Clipped values are (n,).
+    """
     n = len(values)
     scale = max(rough_scale(values), floor)
     y = np.empty(n)
@@ -229,7 +235,7 @@ def searched(
     memo: Memo,
     inner: Inner,
 ) -> tuple[Ints, Floats]:
-    """The result of :func:`changes` for prepared values.
+    """Find changes, as :func:`changes` does, in values that :func:`prepared` has clipped.
 
     y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
     share of clipped ones. known: what else shows the noise. memo, inner: cached stretches and inner
@@ -249,7 +255,7 @@ def searched(
 
 @compiled
 def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> tuple[Ints, float]:
-    """The edges and the best split that did not pass, and the remaining squared error.
+    """Return the found changes with the best rejected split, and the remaining squared error.
 
     If that split is a change, the noise around it is smaller.
     """

@@ -1,4 +1,4 @@
-"""The local noise of a series: normal scores of the deviations of its values.
+"""Measure how noisy a series is around each of its values, as scores that a search can compare.
 
 Deviations are those of a value from its neighbours, or of replicates from their position. A change
 of scale of the values is a change of level of these scores, whatever the tails are.
@@ -30,7 +30,9 @@ CLIP = 3.7
 
 @compiled
 def neighbour_medians(values: Floats, edges: Ints) -> Floats:
-    """The median of the ``NEIGHBOURS`` values around each, (n,), inside its segment.
+    """Return for each value the median of the values around it in the same segment.
+
+    Returns (n,): the median of the ``NEIGHBOURS`` values around each.
 
     edges: (segments + 1,). At the ends of a segment the window stays inside it; in a shorter
     segment it is the whole segment.
@@ -67,7 +69,7 @@ def neighbour_medians(values: Floats, edges: Ints) -> Floats:
 
 @compiled
 def deviation_of(values: Floats, middles: Floats) -> float:
-    """A robust standard deviation of values (n,) around the medians of their neighbours."""
+    """Return a robust standard deviation of values around the medians of their neighbours."""
     away = np.empty(len(values))
     for i in range(len(values)):
         away[i] = abs(values[i] - middles[i])
@@ -76,7 +78,7 @@ def deviation_of(values: Floats, middles: Floats) -> float:
 
 @compiled
 def settled(values: Floats, middles: Floats, scale: float) -> int:
-    """The number of values (n,) without those at the end that may be a recent step.
+    """Return how many values remain without those at the end that may belong to a recent step.
 
     A step is found when it is some nights old. Until then its values are far from their neighbours,
     all on the same side. Values with more noise are on the same side only half of the time.
@@ -91,7 +93,7 @@ def settled(values: Floats, middles: Floats, scale: float) -> int:
 
 @compiled
 def innovations(values: Floats, middles: Floats, edges: Ints, scale: float) -> Floats:
-    """The absolute deviation of each value (n,) from its prediction by the previous ones.
+    """Return the absolute error of predicting each value from the values before it.
 
     middles, scale: results of ``neighbour_medians`` and ``deviation_of``. On a machine that drifts
     for days, deviations resemble the previous ones, so that noisy days cluster. The part predicted
@@ -124,7 +126,7 @@ def innovations(values: Floats, middles: Floats, edges: Ints, scale: float) -> F
 
 @compiled
 def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, Floats]:
-    """The deviations of replicates from the median of their position: deviations, offsets, medians.
+    """Return by how much each replicate differs from the median of its position.
 
     There is one deviation less than replicates. Of an odd number, one is the median and its
     deviation says nothing. Of an even number, the two in the middle are equally far, and one of
@@ -153,7 +155,7 @@ def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, F
 
 @compiled
 def _middle_ranks(values: Floats, order: Ints) -> Floats:
-    """Ranks (n,) of values that ``order`` sorts, as shares of n; ties share the mean rank.
+    """Return the rank of each value as a share of their number; equal values share a rank.
 
     Values are in a unit in which differences below ``RESOLUTION`` are rounding errors.
     """
@@ -171,7 +173,9 @@ def _middle_ranks(values: Floats, order: Ints) -> Floats:
 
 
 def scores(deviations: Floats) -> Floats:
-    """A score for each deviation (n,), from its rank: what |z| has at that rank, z standard normal.
+    """Replace each deviation by the size that a normal deviation of the same rank would have.
+
+    Returns (n,).
 
     deviations: n >= 1 distances from a level. The mean of the scores of one part shows whether its
     scale is larger. They have 88 % of the efficiency of squares in normal noise, and a spike counts
@@ -183,7 +187,7 @@ def scores(deviations: Floats) -> Floats:
 
 @compiled
 def mean_deviation(deviations: Floats) -> tuple[float, float]:
-    """Mean of deviations (n,), n >= 1, after clipping, and its relative standard error."""
+    """Return the mean of some deviations after clipping, and its relative standard error."""
     reach = CLIP / NORMAL_MEDIAN * np.median(deviations)
     kept = np.minimum(deviations, reach) if reach > 0.0 else deviations
     mean = float(np.mean(kept))

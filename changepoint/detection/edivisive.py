@@ -61,7 +61,7 @@ windows of this size that overlap by half, so every change is near the middle of
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """The changes of a series in order; each search spends the alarms of some nights."""
+    """Find the changes of a series with the method "edivisive", in order of their positions."""
     counts = np.diff(series.offsets)
     nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
     alarm_probability = request.alarms_per_1000 / 1000.0 * nights
@@ -80,7 +80,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 
 def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
-    """The size of a detectable step; counts: replicates (positions,)."""
+    """Return the smallest step that this method can detect with the given replicates."""
     replicated = is_replicated(counts)
     positions, values = len(counts), int(np.sum(counts))
     # The smallest p-value of permutations belongs to sides of equal size.
@@ -102,7 +102,7 @@ def _search(
     seed: int,
     phi: float,
 ) -> FoundChange | None:
-    """The most significant change in a stretch of positions, if one is significant."""
+    """Find the most significant change in a part of a series; None if none is significant."""
     start, stop = stretch
     starts = [start]
     while starts[-1] + WINDOW < stop:

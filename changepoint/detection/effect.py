@@ -1,4 +1,4 @@
-"""Effect sizes and positions of changes: levels and confidence intervals, without randomness."""
+"""Effects of changes: the levels before and after, the place, and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MAX_PHI = 0.9
 
 @dataclass(frozen=True, slots=True)
 class SegmentedSeries:
-    """A series cut at its changes.
+    """A series that is cut into segments at its changes, with the noise around them.
 
     edges: (segments + 1,) ordinals of positions. levels: of the segments. effects: (changes, 2)
     bounds of the relative change. places: (changes, 2) first and last position that may start the
@@ -68,7 +68,7 @@ class SegmentedSeries:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """One value per position: the mean of its replicates after clipping outliers.
+    """One value for each position: the mean of its replicates after clipping outliers.
 
     means: (positions,). squares, moved: sums of squares around them and clipped values; empty where
     every position is one value.
@@ -80,7 +80,7 @@ class Means:
 
     @classmethod
     def of(cls, series: GroupedSeries) -> Means:
-        """The means of a series, in its scale."""
+        """Compute the mean of each position of a series, in the internal scale of the series."""
         if series.positions == len(series.scaled):
             empty = np.zeros(0)
             return cls(series.scaled, empty, empty)
@@ -88,7 +88,10 @@ class Means:
         return cls(*effect_kernels.positions(series.scaled, clipped, series.offsets))
 
     def table(self, series: GroupedSeries, edges: Ints) -> Floats:
-        """The statistics of the segments that ``edges`` (segments + 1,) cut the series into."""
+        """Return statistics of the segments between ``edges``, one row for each segment.
+
+        Edges are (segments + 1,).
+        """
         ordered = sorted_groups(self.means, edges)
         table = effect_kernels.segments(
             self.means, (self.squares, self.moved), series.offsets, ordered, edges
@@ -103,7 +106,7 @@ class Means:
         return table
 
     def levels(self, series: GroupedSeries, edges: Sequence[int]) -> list[float]:
-        """The levels between ``edges``, in the caller's unit; they need not span the series."""
+        """Return the level of each segment between ``edges``, in the unit of the caller."""
         table = self.table(series, np.array(edges, dtype=np.int64))
         return [level.level for level in _levels(series, table)]
 
@@ -111,7 +114,7 @@ class Means:
 def measure(
     series: GroupedSeries, changes: Sequence[int], means: Means | None = None
 ) -> SegmentedSeries:
-    """Measure a series of at least one position between its changes, given as ordinals.
+    """Measure the effects and intervals of a series at its changes, given as position numbers.
 
     ``means`` are the series' own, for a caller that has them.
     """
@@ -147,7 +150,7 @@ def _levels(series: GroupedSeries, table: Floats) -> tuple[SegmentLevel, ...]:
 
 
 def _noise(series: GroupedSeries, means: Floats, table: Floats, edges: Ints) -> Noise:
-    """The noise around the levels of all segments."""
+    """Estimate the noise of a series around the levels of all its segments."""
     n = series.positions
     # Scatter of position means, weighted by their counts: the variance of a single value if
     # replicates cause all differences between positions.
@@ -170,7 +173,7 @@ def _noise(series: GroupedSeries, means: Floats, table: Floats, edges: Ints) -> 
 
 
 def _shape(means: Floats, table: Floats, edges: Ints) -> tuple[float, float]:
-    """Share of positions in the tails, and the correlation of neighbours inside segments.
+    """Return the share of outlying positions, and the correlation of neighbouring positions.
 
     The correlation is of values clipped at ``CLIP`` robust deviations from the median of their
     segment. It is corrected for the bias of a correlation around s estimated levels, which is - s
@@ -191,7 +194,7 @@ def _shape(means: Floats, table: Floats, edges: Ints) -> tuple[float, float]:
 
 
 def _dependence(autocorrelation: float, n: int) -> tuple[float, float]:
-    """The autocorrelation used for intervals, and the remaining degrees of freedom.
+    """Return the autocorrelation to use for intervals, and the degrees of freedom left.
 
     The estimate has a variance of 1/n if nothing is correlated, so it is shrunk by the factor 1 - 1
     / (n phi^2); a smaller or negative one counts as none (the positive part of James and Stein's
@@ -208,7 +211,7 @@ def _dependence(autocorrelation: float, n: int) -> tuple[float, float]:
 
 
 def relative(before: float, after: float) -> float:
-    """(after - before) / |before|; infinite if only the level before is zero."""
+    """Return (after - before) / |before|; infinite if only the level before is zero."""
     if before == 0.0:
         return math.copysign(math.inf, after) if after else 0.0
     return (after - before) / abs(before)
@@ -216,7 +219,7 @@ def relative(before: float, after: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Positions [start, stop) of a series that was cut into stretches: segment ``number``."""
+    """The positions of one segment of a series that was cut at its changes."""
 
     start: int
     stop: int
@@ -225,24 +228,24 @@ class Stretch:
 
 
 def segments(series: GroupedSeries, changes: list[int]) -> list[Stretch]:
-    """The series cut before each of the given positions."""
+    """Cut a series before each of the given positions, and return the segments."""
     measured = measure(series, changes)
     pairs = pairwise(measured.edges.tolist())
     return [Stretch(start, stop, i, measured) for i, (start, stop) in enumerate(pairs)]
 
 
 def level(_: GroupedSeries, stretch: Stretch) -> SegmentLevel:
-    """The level of a stretch in the caller's unit."""
+    """Return the level of a segment, in the unit of the caller's values."""
     return stretch.measured.levels[stretch.number]
 
 
 def effect_interval(_: GroupedSeries, left: Stretch, right: Stretch) -> tuple[float, float]:
-    """Confidence interval of the relative change of level from a stretch to the next one."""
+    """Return the confidence interval of the relative change to the next segment."""
     low, high = right.measured.effects[left.number]
     return low, high
 
 
 def position_interval(left: Stretch, right: Stretch) -> tuple[int, int]:
-    """The first and last position, as ordinals in the series, that may start the right stretch."""
+    """Return the first and the last position at which a change may truly lie."""
     first, last = right.measured.places[left.number]
     return first, last

@@ -1,4 +1,4 @@
-"""The compiled passes that measure a series between its changes.
+"""Compiled loops that compute means, noise and intervals of a series between its changes.
 
 They use one mean per position and process all segments at once. The statistics of a segment are a
 row of a table (segments, COLUMNS), in the unit of the scaled series.
@@ -50,7 +50,7 @@ LARGEST_EXPONENT = 700.0
 
 @compiled
 def positions(values: Floats, clipped: Floats, offsets: Ints) -> tuple[Floats, Floats, Floats]:
-    """Per position: mean of its clipped values, squares around it, and number clipped."""
+    """Compute each position's mean of clipped values, their scatter, and the clipped count."""
     n = len(offsets) - 1
     means = np.empty(n)
     squares = np.zeros(n)
@@ -69,7 +69,7 @@ def positions(values: Floats, clipped: Floats, offsets: Ints) -> tuple[Floats, F
 
 @compiled
 def middle_and_scale(ordered: Floats) -> tuple[float, float]:
-    """Median of sorted values, and a robust standard deviation around it.
+    """Return the median of sorted values, and a robust standard deviation around it.
 
     The deviation comes from the same quantile as that of replicates (``PAIR_QUANTILE``), so that
     two modes count as noise; a quarter of the values may be spikes. Going outwards from the median
@@ -95,7 +95,7 @@ def middle_and_scale(ordered: Floats) -> tuple[float, float]:
 def segments(
     means: Floats, inner: tuple[Floats, Floats], offsets: Ints, ordered: Floats, edges: Ints
 ) -> Floats:
-    """The table of segments, except gaps and repeats.
+    """Compute the statistics of each segment between changes, except gaps and repeated values.
 
     means: (positions,); inner: squares and clipped values of each, empty if each is one value.
     offsets: of the values. ordered: the means sorted inside segments; edges: (segments + 1,).
@@ -133,7 +133,10 @@ def segments(
 
 @compiled
 def deviations(means: Floats, table: Floats, edges: Ints) -> Floats:
-    """Distance of each position from the median of its segment, (positions,)."""
+    """Return the distance of each position from the median of its segment.
+
+    Returns (positions,).
+    """
     out = np.empty(len(means))
     for s in range(len(edges) - 1):
         for i in range(edges[s], edges[s + 1]):
@@ -143,7 +146,7 @@ def deviations(means: Floats, table: Floats, edges: Ints) -> Floats:
 
 @compiled
 def shape(means: Floats, table: Floats, edges: Ints, reach: float) -> tuple[float, float]:
-    """Share of positions beyond ``reach``, and the correlation of neighbours inside segments.
+    """Return the share of positions beyond ``reach``, and the correlation of neighbours.
 
     The correlation is of positions clipped at ``reach`` from the median of their segment, without
     the correction for bias.
@@ -181,7 +184,7 @@ def _quantum(row: Floats) -> float:
 def _noise(
     left: Floats, right: Floats, units: tuple[float, float], phi: float
 ) -> tuple[float, float]:
-    """Variance of one value around two levels, each in its own unit, and its degrees.
+    """Return the variance of one value around two levels, and its degrees of freedom.
 
     It is that of an independent value: the effect of dependence on the variance of a mean is not
     included.
@@ -211,7 +214,10 @@ def _noise(
 
 @compiled
 def degrees(table: Floats, phi: float) -> Floats:
-    """Degrees of freedom of the noise around each change, (segments - 1,)."""
+    """Return the degrees of freedom of the noise around each change.
+
+    Returns (segments - 1,).
+    """
     out = np.empty(len(table) - 1)
     for c in range(len(table) - 1):
         out[c] = _noise(table[c], table[c + 1], (1.0, 1.0), phi)[1]
@@ -220,7 +226,9 @@ def degrees(table: Floats, phi: float) -> Floats:
 
 @compiled
 def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: Floats) -> Floats:
-    """The interval of the relative change at each change, (segments - 1, 2).
+    """Return the confidence interval of the relative change of level at each change.
+
+    Returns (segments - 1, 2).
 
     levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
     Student's, (segments - 1,).
@@ -265,7 +273,9 @@ def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: F
 def places(
     means: Floats, offsets: Ints, table: Floats, edges: Ints, phi: float, drops: Floats
 ) -> Ints:
-    """First and last position that may be the true place of each change, (segments - 1, 2).
+    """Return the first and the last position that may be the true place of each change.
+
+    Returns (segments - 1, 2).
 
     drops: (segments - 1,) the squared error, in noise variances, that a split there may cost.
     """
@@ -316,5 +326,5 @@ def places(
 
 @compiled
 def _dependence(phi: float, distance: int) -> float:
-    """The variance factor of the cost of moving a change, a sum over the values in between."""
+    """Return how much correlation between neighbours widens the interval of a change's place."""
     return mean_factor(phi, float(distance)) if distance > 0 else 1.0

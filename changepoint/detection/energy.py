@@ -1,4 +1,4 @@
-"""The energy statistic of a split, its maximum over all splits, and its permutation test.
+"""The energy statistic Q of a split of a series, its maximum, and its permutation test.
 
 Matteson and James, arXiv 1306.4933. For two samples x (n values) and y (m values)
 
@@ -30,7 +30,9 @@ in another order differ in their last digits, and a missed tie would make p too 
 
 @compiled
 def maximum(values: Floats, offsets: Ints) -> tuple[float, int, int]:
-    """The largest Q over all splits of ``values``: (Q, tau, kappa).
+    """Return the largest energy statistic over all splits of a series, and where that split is.
+
+    Returns (Q, tau, kappa).
 
     values: (n,), offsets: (positions + 1,). The sides are the positions [0, tau) and [tau, kappa):
     with a free right end, a temporary change of level does not hide itself. (0, 0, 0) if no split
@@ -73,14 +75,17 @@ def maximum(values: Floats, offsets: Ints) -> tuple[float, int, int]:
 
 
 def arrangements(offsets: Ints) -> float:
-    """The number of ways to distribute values over positions; offsets: (positions + 1,)."""
+    """Return in how many ways the values can be distributed over the positions.
+
+    Offsets are (positions + 1,).
+    """
     sizes = np.diff(offsets)
     return float(np.exp(gammaln(offsets[-1] + 1.0) - np.sum(gammaln(sizes + 1.0))))
 
 
 @compiled
 def exact_pvalue(values: Floats, offsets: Ints, observed: float) -> float:
-    """The share of all arrangements of the values whose maximum is at least the observed one.
+    """Return the share of all arrangements of the values with a statistic as large as observed.
 
     values: (n,), offsets: (positions + 1,), observed: the maximum Q of ``values``. This is the
     exact p-value of the permutation test.
@@ -117,7 +122,7 @@ def exact_pvalue(values: Floats, offsets: Ints, observed: float) -> float:
 def permutation_pvalue(
     values: Floats, offsets: Ints, observed: float, permutations: int, limit: float, seed: int
 ) -> float:
-    """The p-value (k + 1) / (n + 1) of an observed maximum, values shuffled over all positions.
+    """Return the p-value of an observed statistic from random shuffles of the values.
 
     k of the n shuffled series have a maximum at least as large. The function stops and returns 1 as
     soon as p certainly exceeds ``limit``: the exact p-value of an insignificant split is not

@@ -1,4 +1,4 @@
-"""Changes in an exact series, whose values have a floor of difference instead of noise.
+"""Changes in a series of exact values, such as counts: every difference above a floor is a change.
 
 Counted instructions are such values: equal programs differ by at most the floor, whatever the
 machine does. So one value on each side decides, the newest position included.
@@ -16,14 +16,14 @@ from changepoint.model import ChangePoint, SegmentLevel
 
 
 def exact_effect(before: float, after: float) -> float:
-    """Return the relative change between two exact levels, 0 between zeros."""
+    """Return the relative change between two exact levels; 0 if both are zero."""
     if before == 0.0:
         return math.copysign(math.inf, after) if after else 0.0
     return (after - before) / abs(before)
 
 
 def is_exact_change(effect: float, *, floor: float, min_effect: float) -> bool:
-    """Whether a relative change is one: beyond the floor, and at least ``min_effect``."""
+    """Whether two exact values differ by more than the floor and the smallest effect asked for."""
     return abs(effect) > floor and abs(effect) >= min_effect
 
 
@@ -34,7 +34,7 @@ def exact_changes(
     floor: float,
     min_effect: float,
 ) -> tuple[ChangePoint, ...]:
-    """Return the changes between adjacent positions of an exact series.
+    """Return the changes between adjacent positions of a series of exact values.
 
     The level of a position is the median of its values. The ``effect_interval`` of a change is
     ``floor`` wide on each side, its p-value 0. A creep whose steps are all smaller has no changes.

@@ -33,7 +33,10 @@ below the first, twice if it is below the second, and otherwise no more."""
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Hunter's changes: indices (k,) of first values after changes, in order, and p-values (k,)."""
+    """Changes that Hunter found: the index of the first value after each, and its p-value.
+
+    Both arrays are (k,).
+    """
 
     indices: Ints
     pvalues: Floats
@@ -47,7 +50,9 @@ def points(
     min_magnitude: float = 0.0,
     corrected: bool = False,
 ) -> Points:
-    """Run Hunter on values (n,), nan for missing ones.
+    """Run Hunter's algorithm on single values; nan stands for a missing value.
+
+    Values are (n,).
 
     Args:
         values: one-dimensional. Otava replaces a missing value by the one before (the one after,
@@ -98,7 +103,7 @@ def points(
 
 
 def filled(values: Floats, kept: Ints) -> Floats:
-    """The values with each missing one replaced by the last before it, or else the first after.
+    """Replace each missing value by the value before it, or at the start by the value after it.
 
     kept: (k,) indices of the non-missing values, at least one.
     """
@@ -107,12 +112,12 @@ def filled(values: Floats, kept: Ints) -> Floats:
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """The method "hunter": Otava's changes of a series, of its positions' means if replicated."""
+    """Find changes with the method "hunter", which works like Apache Otava."""
     return _find(series, request, corrected=False)
 
 
 def find_corrected(series: GroupedSeries, request: Request) -> MethodResult:
-    """The method "hunter-corrected"."""
+    """Find changes with the method "hunter-corrected", which repairs known defects of Otava."""
     return _find(series, request, corrected=True)
 
 
@@ -130,7 +135,7 @@ def _find(series: GroupedSeries, request: Request, *, corrected: bool) -> Method
 
 
 def reported(found: Points, places: Ints) -> tuple[FoundChange, ...]:
-    """Points as changes between measured positions, in order.
+    """Convert Hunter's points to changes between measured positions, in order.
 
     places: (positions,) indices of the measured ones. A point at a repeated value moves to the next
     measured position; of several points there, the most significant counts. Points after the last
@@ -153,14 +158,14 @@ def _means(series: GroupedSeries) -> Floats:
 
 
 def _loosened(max_pvalue: float) -> float:
-    """The limit of the first pass."""
+    """Return the looser p-value limit that the first pass of Hunter uses."""
     if max_pvalue < STRICT:
         return max_pvalue * 10
     return max_pvalue * 2 if max_pvalue < LOOSE else max_pvalue
 
 
 def _reduced(values: Floats) -> Floats:
-    """The values divided by a power of two, exactly, to a magnitude of at most 1.
+    """Divide the values by a power of two, without rounding, so that none exceeds 1.
 
     Squares then neither overflow nor underflow.
     """

@@ -19,7 +19,7 @@ LEAF = 128
 
 @compiled
 def leaf_sum(values: Floats) -> float:
-    """The sum of at most ``LEAF`` values, added in numpy's order."""
+    """Add a few values in the same order as numpy, so that the sum is equal to the last bit."""
     count = len(values)
     if count < 8:
         few = 0.0
@@ -46,7 +46,7 @@ def leaf_sum(values: Floats) -> float:
 
 @compiled
 def total(values: Floats) -> float:
-    """The sum of contiguous values, bit for bit that of ``numpy.sum``.
+    """Return the sum of contiguous values, equal to that of ``numpy.sum`` to the last bit.
 
     numpy halves long arrays at a multiple of eight and adds the halves. This implementation uses
     its own stack: a part is summed, or replaced by its halves, and equal depths are added on the
@@ -91,7 +91,7 @@ def total(values: Floats) -> float:
 
 @compiled
 def deviation(values: Floats, mean: float, degrees_lost: int) -> float:
-    """The standard deviation around ``mean``, dividing by the count less ``degrees_lost``."""
+    """Return the standard deviation of values around ``mean`` with the given degrees of freedom."""
     count = len(values)
     if count < 2:
         return 0.0
@@ -106,7 +106,9 @@ def deviation(values: Floats, mean: float, degrees_lost: int) -> float:
 def statistic(
     left: Floats, right: Floats, degrees_lost: int, resolution: float
 ) -> tuple[float, float, float]:
-    """|t| of two samples with a pooled variance, and their means: (|t|, mean, mean).
+    """Return the absolute t statistic of two samples with a common variance, and both means.
+
+    Returns (t, mean, mean).
 
     The pooled variance weights the samples by n - 1, whatever divisor their own variances have. |t|
     is infinite if neither sample varies, nan if their means are equal too, and 0 if the means are
@@ -128,7 +130,7 @@ def statistic(
 
 @compiled
 def add_distances(part: Floats, rows: Floats, columns: Floats, distances: Floats) -> None:
-    """Compute the distances of a window's values and their sums for best_split."""
+    """Compute the distances between the values of a window, as ``best_split`` needs them."""
     size = len(part)
     columns[: size - 1] = 0.0
     for i in range(size):
@@ -146,7 +148,7 @@ def best_split(
     rows: Floats, columns: Floats, distances: Floats, bounds: tuple[int, int], crossing: Floats,
     inside: Floats, outside: Floats, scratch: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    """The largest Q in values [start, stop) of a window, and the first value of its right side.
+    """Return the split of a window with the largest energy statistic Q, and that statistic.
 
     rows: [i, j] is the sum of |x_i - x_k| over k in i + 1 .. j + 1. columns: [j] is the sum of |x_k
     - x_j+1| over k up to j. distances: |x_i - x_j|. All are of the whole window: cutting out the
@@ -194,7 +196,7 @@ def candidates(
     values: Floats, window: int, critical_t: Floats, crossing: Floats, inside: Floats,
     outside: Floats, degrees_lost: int, resolution: float,
 ) -> Ints:  # fmt: skip
-    """The first values after possible changes, in order.
+    """Return the places of possible changes that Hunter's first pass finds, in order.
 
     values: (n,) finite. Each window of ``window`` values is split at its largest Q, and so are the
     parts, until the t-test of the best remaining split is below ``critical_t`` (by the number of
@@ -264,7 +266,7 @@ def candidates(
 
 @compiled
 def magnitude(before: float, after: float) -> float:
-    """The relative change from the side where it is larger; a side at 0 is ignored."""
+    """Return the relative change between two levels, whichever level the ratio is larger from."""
     forward = after / before - 1.0 if before != 0.0 else 0.0
     backward = before / after - 1.0 if after != 0.0 else 0.0
     return max(abs(forward), abs(backward))
@@ -274,7 +276,9 @@ def magnitude(before: float, after: float) -> float:
 def compare(
     values: Floats, points: Ints, which: Ints, degrees_lost: int, resolution: float
 ) -> tuple[Floats, Ints, Floats]:
-    """Test some points against their neighbours: |t|, values tested, magnitude, each (k,).
+    """Test some candidate changes against their neighbours with Student's t-test.
+
+    Returns t, the number of values tested and the magnitude, each (k,).
 
     points: (m,) the first values after changes, in order. which: (k,) places in ``points``.
     """
@@ -293,7 +297,7 @@ def compare(
 
 @compiled
 def weakest(pvalues: Floats, sizes: Floats, max_pvalue: float, min_magnitude: float) -> int:
-    """The point to drop next, or -1 if all stay.
+    """Return the candidate change to drop next, or -1 if all are significant.
 
     It is the point with the largest p-value if that is at or above the limit, otherwise the
     smallest change if it is not above ``min_magnitude``; of equal ones, the first. Comparisons with

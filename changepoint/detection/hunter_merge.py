@@ -1,4 +1,4 @@
-"""The second pass of Hunter: drop candidates, the weakest first, until all are significant."""
+"""The second pass of Hunter: drop candidate changes, weakest first, until all are significant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def merge(
     corrected: bool,
     resolution: float,
 ) -> tuple[Ints, Floats]:
-    """The remaining points, in order, and their p-values.
+    """Drop insignificant candidate changes; return the remaining ones and their p-values.
 
     values: (n,) finite. candidates: (m,) first values after possible changes. corrected: test both
     neighbours of a dropped point again (Otava tests the next two instead), divide variances by n -

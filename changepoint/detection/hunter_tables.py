@@ -1,4 +1,4 @@
-"""Tables shared by the windows of Hunter's search: split weights, and critical t values."""
+"""Constant tables for the windows of Hunter's search: weights of splits, critical t values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from changepoint.series import Floats
 
 @lru_cache(maxsize=8)
 def weights(window: int) -> tuple[Floats, Floats, Floats]:
-    """The weights of pairs across, inside the left and inside the right side of a split in Q.
+    """Return the weights of pairs of values, across a split and on each side, in the statistic Q.
 
     Row r, column c belong to the split of n = r + 1 values against m = c - r + 1. The weights are 2
     / (n + m), (window,) by column, and 2 m / ((n + m) (n - 1)) and 2 n / ((n + m) (m - 1)), each
@@ -32,7 +32,9 @@ def weights(window: int) -> tuple[Floats, Floats, Floats]:
 
 @lru_cache(maxsize=64)
 def critical(limit: float, window: int) -> Floats:
-    """The smallest significant |t|, (window + 1,), by the number of tested values.
+    """Return the smallest significant t statistic for each number of tested values.
+
+    Returns (window + 1,).
 
     The p-value falls as |t| grows, so comparing |t| compares p-values, and the kernel needs no
     distribution. Bisection runs over the bits of a double, which are in the order of the doubles.

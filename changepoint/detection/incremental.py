@@ -1,4 +1,4 @@
-"""The default method's search of a growing series, at the cost of its new values.
+"""The default detection method for a series that grows: only new values cost time.
 
 Clipping a value depends on its neighbours and on the scale of the noise. That scale is rounded to a
 grid: on most nights it is unchanged, and so are all clipped values but the last. The same holds for
@@ -50,7 +50,7 @@ clipping, the number clipped and the number clipped all the way."""
 
 
 class _Room(NamedTuple):
-    """The state of a series of n values, with space for more: arrays of at least ``size``.
+    """The stored state of a growing series: arrays with space for later values.
 
     values: scaled. gaps, ordered: absolute differences of neighbours, in series order and sorted.
     y: clipped values. sums: running sums of y. inner: all inner intervals that fit in the space.
@@ -67,7 +67,7 @@ class _Room(NamedTuple):
 
 
 class Resumed:
-    """The search of one series of single values, each a position of its own.
+    """The continued search of one series that has a single value at each position.
 
     alarms_per_1000: as in ``detect``, less the part for changes of spread.
     """
@@ -80,12 +80,12 @@ class Resumed:
         self._restart()
 
     def _restart(self) -> None:
-        """Forget all values."""
+        """Forget all values of the series, so that the next search begins from nothing."""
         self._count = 0
         self._known: _Known = (-1.0, 0, 0, 0)
 
     def found(self, measured: Floats) -> tuple[Ints, Floats]:
-        """Places and strengths of the changes of level.
+        """Return the places and strengths of the changes of level found so far.
 
         measured: (n,) values without gaps, which begin with those of the last call.
         """
@@ -101,13 +101,13 @@ class Resumed:
         return places, strengths
 
     def outcome(self, measured: Floats) -> MethodResult:
-        """The same as the result of ``default.find``."""
+        """Return the same result as ``default.find`` for all values so far."""
         limit = calibration.limit(len(measured), self._alarms)
         places, strengths = self.found(measured)
         return outcome(len(measured), limit, zip(places.tolist(), strengths.tolist(), strict=True))
 
     def _take(self, measured: Floats) -> None:
-        """Scale the new values into the space, or all of them if their scale changed."""
+        """Add the new values to the stored series, scaled; rescale all if the scale changed."""
         n = len(measured)
         if len(self._room.values) >= n and self._count >= ANCHORS and n - self._count < BLOCK:
             new = measured[self._count :].tolist()
@@ -146,7 +146,7 @@ def _new_room(size: int) -> _Room:
 def _resume(
     room: _Room, n: int, former: int, known: _Known, limit: float, least: int
 ) -> tuple[Ints, Floats, _Known]:
-    """Search n values, of which the first ``former`` have been searched with the same unit.
+    """Search a series whose first ``former`` values were searched before in the same unit.
 
     least: minimum values of a side; as a constant here, it would recompile every kernel below.
     Returns places, strengths, and the state for the next call.
@@ -186,7 +186,7 @@ def _resume(
 
 @compiled
 def _set_gaps(values: Floats, former: int, gaps: Floats, ordered: Floats) -> int:
-    """Add the differences of neighbours since ``former``; return how many of those are equal."""
+    """Add the differences between new neighbours; return how many of them are zero."""
     equal = 0
     first = max(former - 1, 0)
     for i in range(first, len(gaps)):
@@ -207,7 +207,7 @@ def _set_gaps(values: Floats, former: int, gaps: Floats, ordered: Floats) -> int
 
 @compiled
 def _middle(ordered: Floats) -> float:
-    """The median of ordered values, as ``np.median`` has it."""
+    """Return the median of values that are already in ascending order."""
     half = len(ordered) // 2
     if len(ordered) % 2:
         return float(ordered[half])

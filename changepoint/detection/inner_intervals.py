@@ -1,4 +1,4 @@
-"""Inner intervals of a series, in which a temporary change of level shows."""
+"""Intervals inside a series that are searched by themselves, which finds temporary changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Inner = tuple[Ints, Ints, Ints, Floats]
 
 @compiled
 def grid(n: int) -> tuple[Ints, Ints]:
-    """Inner intervals of n values, start and stop of each, the shortest first.
+    """Return the start and stop of each interval inside a series of n values, shortest first.
 
     Seeded intervals (Kovacs, Li, Buhlmann, Munk, Biometrika 110, 2023): those of each length
     overlap by half, so that each change is in the middle half of one. Their number is linear in n.
@@ -53,7 +53,7 @@ def grid(n: int) -> tuple[Ints, Ints]:
 
 @compiled
 def grid_by_stop(n: int) -> tuple[Ints, Ints]:
-    """The same sorted by their ends: those of a shorter series come first."""
+    """Return the intervals inside a series of n values, ordered by where they stop."""
     starts, stops = grid(n)
     # As floats, which other kernels sort too: each type of sort is compiled separately.
     order = np.argsort(stops.astype(np.float64), kind="mergesort")
@@ -62,7 +62,7 @@ def grid_by_stop(n: int) -> tuple[Ints, Ints]:
 
 @compiled
 def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int) -> None:
-    """Find the best splits of the inner intervals from number ``first`` on.
+    """Find the best split of each inner interval from number ``first`` on.
 
     blocks: of the series (blocks.py), which skip most values of long intervals.
     """
@@ -76,7 +76,7 @@ def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int)
 
 @compiled
 def inner_of(sums: Sums, blocks: Floats, least: int) -> Inner:
-    """The inner intervals of a whole series and their best splits."""
+    """Return the inner intervals of a whole series, with the best split of each."""
     starts, stops = grid(len(sums[0]) - 1)
     inner = (starts, stops, np.empty(len(starts), np.int64), np.empty(len(starts)))
     set_splits(sums, blocks, least, inner, 0)

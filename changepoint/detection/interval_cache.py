@@ -1,4 +1,4 @@
-"""A cache of the statistics of stretches of a series.
+"""A cache of statistics of parts of a series, so that a search computes each part once.
 
 A search requests the same stretches repeatedly, and a series that grows by a value requests nearly
 all stretches of the night before. Cached answers stay valid as long as the clipped values in them
@@ -27,13 +27,16 @@ SLOTS = 1024
 
 @compiled
 def new_memo(size: int) -> Memo:
-    """A memo with space for the blocks of a series of up to ``size`` values, not yet computed."""
+    """Create an empty cache with space for a series of up to ``size`` values."""
     return np.full((SLOTS, 3), -1), np.empty((SLOTS, 5)), new_blocks(size)
 
 
 @compiled
 def memo_of(y: Floats, sums: Sums) -> Memo:
-    """The memo of a whole series: (n,) clipped values and their running sums."""
+    """Create the cache of a whole series from its clipped values and their running sums.
+
+    Clipped values are (n,).
+    """
     memo = new_memo(len(y))
     set_blocks(y, sums, 0, memo[2])
     return memo
@@ -41,7 +44,7 @@ def memo_of(y: Floats, sums: Sums) -> Memo:
 
 @compiled
 def renew(y: Floats, sums: Sums, first: int, memo: Memo) -> None:
-    """Update the memo of a shorter series: values from number ``first`` on are new."""
+    """Update the cache of a series after it has grown: values from number ``first`` on are new."""
     if first == 0:
         memo[0][:] = -1
     set_blocks(y, sums, first, memo[2])
@@ -51,7 +54,7 @@ def renew(y: Floats, sums: Sums, first: int, memo: Memo) -> None:
 def cached_interval(
     y: Floats, sums: Sums, start: int, stop: int, least: int, memo: Memo
 ) -> tuple[float, int, float, float, float]:
-    """Of [start, stop): gain and place of its best split, and its squares.
+    """Return the gain and place of the best split of a part of a series, from the cache.
 
     y: (n,) clipped values; sums: their running sums. The squares are the squared error around the
     mean and the sums of squared differences at lag one and two. An answer from another night is

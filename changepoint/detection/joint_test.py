@@ -1,4 +1,4 @@
-"""The joint test: one split of many series, tested by shuffling their rows together.
+"""The joint test: whether many series change at the same place, by shuffling their rows together.
 
 A row holds the values measured at the same time, one of each series. Rows are shuffled whole, so
 any dependence of the series within a row (a busy machine slows all of them) is in the shuffled data
@@ -35,7 +35,9 @@ HOPELESS = 0.2
 
 
 def scores(values: Floats) -> Floats:
-    """Normal scores of values (rows, series), ranked within each series; missing stays nan.
+    """Replace the values of each series by normal scores of their ranks; missing values stay nan.
+
+    Values and scores are (rows, series).
 
     Mean 0 and variance 1 in every series, 0 in one whose values do not differ.
     """
@@ -57,7 +59,9 @@ def scores(values: Floats) -> Floats:
 def maxima(
     score: Floats, order: Ints, offsets: Ints, sums: Floats, counts: Floats
 ) -> tuple[float, int, float, int]:
-    """The largest of either statistic with its split: (together, tau, apart, tau).
+    """Return the largest value of both joint statistics, and the split where each occurs.
+
+    Returns (together, tau, apart, tau).
 
     score: (rows, series), its rows taken in ``order``; offsets: (positions + 1,), splits fall
     between positions; sums, counts: (2, series), scratch space.
@@ -101,7 +105,7 @@ def maxima(
 def complete_maxima(
     score: Floats, order: Ints, offsets: Ints, left: Floats
 ) -> tuple[float, int, float, int]:
-    """:func:`maxima` of scores without missing ones: ten times as fast.
+    """Return what :func:`maxima` returns, ten times as fast, if no value is missing.
 
     The scores of a series sum to zero, so with the sum S of the first n of N the difference of the
     means is -S N / (n (N - n)) and z is -S sqrt(N / (n (N - n))).
@@ -143,7 +147,10 @@ def complete_maxima(
 
 @compiled
 def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> Floats:
-    """Both maxima of each shuffled series, (shuffles, 2). A longer call repeats a shorter."""
+    """Return the largest joint statistics of each of many random shuffles of the series.
+
+    Returns (shuffles, 2). A longer call begins with the result of a shorter one.
+    """
     result = np.zeros((shuffles, 2))
     rows, series = score.shape
     sums = np.zeros((2, series))
@@ -164,7 +171,10 @@ def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> F
 
 
 def split(score: Floats, offsets: Ints, shuffles: int, seed: int) -> tuple[float, int, bool]:
-    """The best split of scores (rows, series): (p-value, tau, whether the series move together)."""
+    """Find the best common split of many series, and test it by shuffling their rows.
+
+    Returns the p-value, tau, and whether the series move together.
+    """
     series = score.shape[1]
     room = np.zeros((2, series)), np.zeros((2, series))
     together, together_at, apart, apart_at = maxima(
@@ -182,7 +192,7 @@ def split(score: Floats, offsets: Ints, shuffles: int, seed: int) -> tuple[float
 
 
 def _smallest_rank(observed: Floats, shuffled: Floats) -> tuple[float, bool]:
-    """p-value of the better of two statistics, and whether that is the first."""
+    """Return the p-value of the more significant of two statistics, and which one that is."""
     everything = np.vstack((observed * TIE, shuffled))
     # Ranks from the top, ties to the disadvantage of each: the number of values at least as large.
     ranks = np.stack([_ranks(-column)[0] for column in everything.T], axis=1)
@@ -191,6 +201,6 @@ def _smallest_rank(observed: Floats, shuffled: Floats) -> tuple[float, bool]:
 
 
 def _ranks(values: Floats) -> tuple[Floats, Floats]:
-    """For each value, the numbers of values at most as large and equal; both (n,)."""
+    """Return for each value how many values are at most as large, and how many are equal."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.cumsum(counts)[inverse].astype(np.float64), counts[inverse].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Changes in a ladder: a short series of single values, by noise that other series share.
+"""Changes in a ladder (a short series of single values), with noise learned from other series.
 
 Ten releases, each measured once, are too few to estimate a noise from and to find changes with it.
 But one machine measured forty steps of each release. Their noise is pooled: the variance of a
@@ -87,7 +87,7 @@ def is_ladder(series: GroupedSeries) -> bool:
 
 
 def find(series: GroupedSeries, request: Request, noise: SharedNoise) -> MethodResult:
-    """The changes of a ladder in order. A position measured twice counts once, with its mean."""
+    """Find the changes of a ladder in order. Values at the same position are averaged first."""
     logs = position_values(series)
     probability = probability_of(request)
     needs = partial(needed, len(logs), probability, noise.degrees)
@@ -96,7 +96,10 @@ def find(series: GroupedSeries, request: Request, noise: SharedNoise) -> MethodR
 
 
 def position_values(series: GroupedSeries) -> Floats:
-    """One value for each position, (positions,): logarithms where all values are positive."""
+    """Return one value for each position, as a logarithm if all values are positive.
+
+    Returns (positions,).
+    """
     positive = bool(np.all(series.measured > 0.0))
     values = np.log(series.measured) if positive else series.scaled
     means = np.add.reduceat(values, series.offsets[:-1]) / np.diff(series.offsets)
@@ -104,7 +107,7 @@ def position_values(series: GroupedSeries) -> Floats:
 
 
 def probability_of(request: Request) -> float:
-    """The probability of a false change that one search of a ladder may have."""
+    """Return the probability of a false change that one search of a ladder may have."""
     return request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
 
 
@@ -126,7 +129,7 @@ def _changes(
 
 
 def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[FoundChange]:
-    """The changes between edges if the order of the values matters, otherwise none."""
+    """Return the changes of a ladder, or none if the values could be in any order."""
     if not len(pvalues):
         return []
     order = order_pvalue(values, ORDERS, own_seed(seed, values))
@@ -137,19 +140,19 @@ def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[Fou
 
 
 def _logarithms(values: Floats) -> Floats | None:
-    """The logarithms of the measured values, or None if one is not positive."""
+    """Return the logarithms of the measured values, or None if a value is not positive."""
     measured = values[~np.isnan(values)]
     return np.log(measured) if np.all(measured > 0.0) else None
 
 
 def _scale(logs: Floats) -> float:
-    """Robust standard deviation of a value, at least half of the unit of measurement."""
+    """Return a robust standard deviation of the values of a ladder."""
     differences = np.abs(np.diff(logs))
     return max(float(np.median(differences)) / NORMAL_MEDIAN / math.sqrt(2.0), floor_of(logs))
 
 
 def floor_of(logs: Floats) -> float:
-    """Half of the unit of measurement, if values repeat."""
+    """Return half of the unit that the values come in, or 0 if no value repeats."""
     return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
 
 
@@ -166,7 +169,7 @@ def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
 
 
 def _prior_degrees(scales: Floats, degrees: Floats) -> float:
-    """Degrees of freedom of the pooled variance, from how much those of the series differ.
+    """Return how far the noise of one series can be trusted to be that of all series.
 
     The logarithms of variances of equal noise have the variance trigamma(degrees / 2); what is
     beyond it is the series' own. All others together know no more than their degrees.
@@ -180,7 +183,7 @@ def _prior_degrees(scales: Floats, degrees: Floats) -> float:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """The x with trigamma(x) = value, by Newton's method as in Smyth (2004), appendix."""
+    """Return the x whose trigamma is ``value``, by Newton's method (Smyth 2004)."""
     x = 0.5 + 1.0 / value
     for _ in range(20):
         trigamma = float(polygamma(1, x))
@@ -190,7 +193,7 @@ def _inverse_trigamma(value: float) -> float:
 
 @compiled
 def _segmented(values: Floats, penalty: float) -> Ints:
-    """The edges of the segmentation with the least squared error, each segment at ``penalty``.
+    """Cut a ladder into segments so that squared error plus a penalty per segment is least.
 
     values: (n,), n >= LEAST. Edges: (segments + 1,), from 0 to n.
     """
@@ -235,7 +238,7 @@ def pvalues_of(
 
 @compiled
 def order_pvalue(values: Floats, orders: int, seed: int) -> float:
-    """The share of random orders in which neighbours differ as little as in the given one.
+    """Return the share of random orders in which neighbours are as alike as they are here.
 
     values: (n,). The observed order counts as one of them.
     """
@@ -253,7 +256,7 @@ def order_pvalue(values: Floats, orders: int, seed: int) -> float:
 
 
 def needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
-    """The size of a detectable step: none if too few orders of two levels exist."""
+    """Return the smallest step that can be detected in a ladder of this length."""
     if 2.0 / float(comb(positions, positions // 2)) > PERMUTATION_LIMIT:
         return power.NOTHING
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2

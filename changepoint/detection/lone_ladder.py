@@ -1,4 +1,4 @@
-"""Changes in a ladder of single values by itself: its noise is what remains between the changes.
+"""Changes in a ladder (a short series of single values) whose noise no other series shows.
 
 Each number of changes has a best segmentation, found by dynamic programming. The result is the one
 with the most changes of which each passes Student's t, with the noise of the segments. Besides, the
@@ -30,7 +30,7 @@ UNKNOWN = 1.06
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """The changes of a ladder in order. A position measured twice counts once, with its mean."""
+    """Find the changes of a ladder by itself. Values at the same position are averaged first."""
     values = ladder.position_values(series)
     probability = ladder.probability_of(request)
     needs = partial(_needed, len(values), probability)
@@ -39,7 +39,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 
 def _needed(positions: int, probability: float, tails: float) -> power.Needed:
-    """The size of a detectable step, larger than with known noise and where values are outliers."""
+    """Return the smallest step that can be detected in a ladder with unknown noise."""
     known = ladder.needed(positions, probability, positions - 2.0, tails)
     factor = UNKNOWN * (1.0 + power.TAILS * tails)
     return power.Needed(factor * known.middle, factor * known.fresh)
@@ -63,7 +63,7 @@ def _changes(values: Floats, probability: float, request: Request) -> list[Found
 
 @compiled
 def _segmentations(values: Floats, most: int) -> tuple[Ints, Floats]:
-    """The segmentation with the least squared error for each number of changes up to ``most``.
+    """Return the best way to cut a ladder for each number of changes up to ``most``.
 
     Edges (most + 1, most + 2), from 0 to n, and squared errors (most + 1,): infinite if the values
     are too few.

@@ -19,7 +19,7 @@ class FoundChange:
 
 @dataclass(frozen=True, slots=True)
 class SharedNoise:
-    """The noise of one series by the values of all that were measured with it.
+    """The noise of one series, estimated from all series that were measured with it.
 
     scale: standard deviation of the logarithm of a value, so a share of the level. degrees: of
     freedom of its square.
@@ -31,7 +31,7 @@ class SharedNoise:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parameters of a search.
+    """What a caller asks of a search: confidence, smallest effect, seed and shared noise.
 
     alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
     of the random numbers. noise: of a value, if others that were measured with it show it.
@@ -62,7 +62,7 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A detection method.
+    """A detection method: it takes a series and a request, and returns the changes found.
 
     find: searches a series with the parameters of a request. filters: whether the method itself
     leaves out small changes; otherwise the caller does. spreads: whether the caller also searches

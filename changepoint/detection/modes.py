@@ -1,4 +1,4 @@
-"""Noise with two modes: a page cache that is warm or not, one of two memory layouts.
+"""Noise that jumps between two levels, as when a page cache is sometimes warm, sometimes cold.
 
 Treated as one wide noise, two modes hide every change that is small against their distance. Here
 the density of the noise is a mixture of two normal ones, ``distance`` apart. A split is judged by
@@ -57,7 +57,7 @@ ROUNDS = 12
 
 @compiled
 def two_modes(y: Floats, sums: Sums, edges: Ints, rest: float) -> Modes:
-    """The modes of the noise around the means of segments; (0, 0, 0) if it has one mode.
+    """Return the two levels that the noise jumps between; zeros if it has only one level.
 
     y: (n,) clipped values; sums: their running sums. edges: (segments + 1,). rest: the squared
     error around those means.
@@ -82,14 +82,14 @@ def two_modes(y: Floats, sums: Sums, edges: Ints, rest: float) -> Modes:
 
 @compiled
 def _mean(sums: Sums, edges: Ints, s: int) -> float:
-    """The mean of a segment."""
+    """Return the mean of the values of a segment."""
     start, stop = edges[s], edges[s + 1]
     return float((sums[0][stop] - sums[0][start]) / (stop - start))
 
 
 @compiled
 def _histogram(y: Floats, sums: Sums, edges: Ints, deviation: float) -> Floats:
-    """Counts (BINS,) of the distances from the means of segments, in units of the deviation."""
+    """Count the distances of values from the mean of their segment, in standard deviations."""
     counts = np.zeros(BINS, np.int64)
     per = BINS / (2.0 * RANGE * deviation)
     for s in range(len(edges) - 1):
@@ -101,7 +101,7 @@ def _histogram(y: Floats, sums: Sums, edges: Ints, deviation: float) -> Floats:
 
 @compiled
 def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
-    """Fit two normal modes with one variance to a histogram by expectation maximisation.
+    """Fit two normal distributions of equal variance to a histogram of distances.
 
     Returns the lower and the upper mean, the share of the lower, the variance, and twice the gain
     in log likelihood over one mode. Starts from the best split of the bins in two (Otsu, IEEE
@@ -158,7 +158,7 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
 
 @compiled
 def _set_odds(at: Floats, middle: float, slope: float, odds: Floats) -> None:
-    """Write the density ratio of the upper to the lower mode, without their shares.
+    """Compute how much likelier each value is in the upper mode than in the lower one.
 
     at: (BINS,) middles of bins. middle: between the modes. slope: their distance by their variance.
     The logarithm is linear, so from bin to bin the odds grow by a factor. Going outwards from the
@@ -176,7 +176,7 @@ def _set_odds(at: Floats, middle: float, slope: float, odds: Floats) -> None:
 
 @compiled
 def _second(x: float, modes: Modes) -> tuple[float, float]:
-    """Log density at a distance x from the level, and the probability of the second mode.
+    """Return the log density of a distance from the level, and its probability of the second mode.
 
     Beyond ``CLIP`` deviations from both modes the density is constant: a spike that was clipped for
     the noise of both modes together may still be far out for one.
@@ -193,14 +193,14 @@ def _second(x: float, modes: Modes) -> tuple[float, float]:
 
 @compiled
 def _plain(x: float, modes: Modes) -> float:
-    """A distance from the level without the part of its mode; 0 if it fits neither mode."""
+    """Remove the offset of its mode from a distance; return 0 if it fits neither mode."""
     plain = x + _second(x, modes)[1] * modes[0]
     return plain if abs(plain) <= CLIP * modes[2] else 0.0
 
 
 @compiled
 def _settle(y: Floats, level: float, modes: Modes) -> tuple[float, float]:
-    """Log likelihood of the nearest best level of values, and that level."""
+    """Return the likeliest level of some values near a start value, and its log likelihood."""
     for _ in range(ITERATIONS):
         step = 0.0
         for x in y:
@@ -217,7 +217,7 @@ def _settle(y: Floats, level: float, modes: Modes) -> tuple[float, float]:
 
 @compiled
 def level_of(y: Floats, modes: Modes) -> tuple[float, float]:
-    """The log likelihood of the best level of values, and that level.
+    """Return the likeliest level of some values whose noise has two modes, and its likelihood.
 
     The likelihood has local maxima where the modes are swapped, and at every cluster of outliers.
     The search therefore starts from the mean and from the median as either mode.
@@ -233,7 +233,10 @@ def level_of(y: Floats, modes: Modes) -> tuple[float, float]:
 
 @compiled
 def demixed(y: Floats, edges: Ints, modes: Modes) -> tuple[Floats, Floats]:
-    """Values without the part of their mode (n,), and the level of each segment."""
+    """Return the values with the offset of their noise mode removed, and each segment's level.
+
+    Returns values (n,) and levels (segments,).
+    """
     out = np.empty(len(y))
     levels = np.empty(len(edges) - 1)
     for s in range(len(edges) - 1):
@@ -245,7 +248,7 @@ def demixed(y: Floats, edges: Ints, modes: Modes) -> tuple[Floats, Floats]:
 
 @compiled
 def place(y: Floats, left: float, right: float, modes: Modes, least: int) -> int:
-    """The likeliest place where values change from one given level to another."""
+    """Return the likeliest place at which values change from one given level to another."""
     n = len(y)
     ratio = 0.0
     best = -np.inf
@@ -260,7 +263,7 @@ def place(y: Floats, left: float, right: float, modes: Modes, least: int) -> int
 
 @compiled
 def best_split(y: Floats, first: int, modes: Modes, least: int) -> tuple[float, int]:
-    """Twice the log likelihood ratio of the best split near ``first``, and where it is."""
+    """Return the likeliest split near ``first`` in noise with two modes, and its evidence."""
     whole = level_of(y, modes)[0]
     best = -np.inf
     at = -1
@@ -277,7 +280,7 @@ def best_split(y: Floats, first: int, modes: Modes, least: int) -> tuple[float, 
 
 @compiled
 def refit(y: Floats, edges: Ints, modes: Modes, smallest: float) -> Modes:
-    """Refit the modes to all values around the levels of their segments.
+    """Estimate the two modes of the noise again from all values around their segments' levels.
 
     smallest: least variance. The variance is corrected for the estimation of the levels.
     """

@@ -1,4 +1,4 @@
-"""Changes at the newest positions of a replicated line.
+"""Changes at the newest few positions of a series with repeated values.
 
 The scan of :mod:`changepoint.detection.default` needs several positions on each side, so it sees a
 step some nights late. Replicates that agree are evidence on the first night: the mean of the newest
@@ -46,7 +46,7 @@ class _Within(NamedTuple):
 def find(
     series: GroupedSeries, replicates: Replicates, ats: list[int], alarm_probability: float
 ) -> FoundChange | None:
-    """The change at one of the newest positions, if one is significant: where it explains most.
+    """Find the best change at one of the newest positions; None if none is significant.
 
     replicates: of the positions after clipping. ats: ascending positions, before the newest, where
     the level changes. alarm_probability: of one night.
@@ -86,7 +86,7 @@ def find(
 
 
 def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
-    """The difference from its level that all replicates of a position show, (positions,).
+    """Return the difference from its level that all repeated values of a position agree on.
 
     It is the smallest of them if they have one sign, and else 0. levels: (values,).
     """

@@ -1,4 +1,4 @@
-"""Pooled detection: evidence from series that change at the same position.
+"""Pooled detection: find changes that many series share, though each alone shows too little.
 
 A change of 2 % in one range query is lost in noise of 2 %; the same change in six range queries of
 the same runs is not. The group is searched as one: :mod:`changepoint.detection.joint_test` tests a
@@ -48,7 +48,7 @@ near an end could not reach the default alarm probability of .005."""
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Series with common rows.
+    """Several series that were measured by the same runs, as a table of runs and series.
 
     values: (rows, series), each in the scale of its own series, nan where missing. offsets:
     (positions + 1,), of the positions in which any series was measured.
@@ -141,7 +141,7 @@ def _read(
 def _search(
     group: _Group, stretch: tuple[int, int], rows: Rows, probability: float, seed: int
 ) -> tuple[int, float, bool] | None:
-    """The best shared split of a stretch of positions, if it is significant."""
+    """Find the best common split in a part of a group; None if it is not significant."""
     start, stop = stretch
     if stop - start < 2:
         return None
@@ -168,7 +168,7 @@ def _shuffles(limit: float) -> int:
 
 
 def _means(values: Floats, offsets: Ints) -> Floats:
-    """Mean of the measured replicates of each position, (positions, series); nan without any."""
+    """Return the mean of the replicates at each position of each series; nan if there are none."""
     measured = ~np.isnan(values)
     counts = np.add.reduceat(measured, offsets[:-1], axis=0, dtype=np.float64)
     sums = np.add.reduceat(np.where(measured, values, 0.0), offsets[:-1], axis=0)
@@ -176,7 +176,7 @@ def _means(values: Floats, offsets: Ints) -> Floats:
 
 
 def _position_guard(score: Floats, values: Floats, offsets: Ints) -> tuple[float, int, bool]:
-    """Test a split against differences between positions: (p-value, tau, whether taken together).
+    """Test whether a common split exceeds the usual differences between positions.
 
     It is the better of two position tests: of the mean score of a run over its series, and of the
     series one at a time. Bonferroni corrects for the choice, whatever the dependence of the series.
@@ -198,7 +198,7 @@ def _position_guard(score: Floats, values: Floats, offsets: Ints) -> tuple[float
 
 
 def _position_split(values: Floats, offsets: Ints, alone: float = 0.0) -> tuple[float, int] | None:
-    """p-value and place of one series' best split; None with fewer than two positions.
+    """Return the best split of one series by position and its p-value; None if too short.
 
     alone: for a mean of series, the mean square between replicates of a single one. The mean
     reduces the noise between replicates, but not differences between positions, which all series
@@ -217,13 +217,13 @@ def _position_split(values: Floats, offsets: Ints, alone: float = 0.0) -> tuple[
 
 
 def _within(values: Floats, offsets: Ints) -> float:
-    """Mean square between the replicates of one series; nan if there are none."""
+    """Return the variance between the replicates of one series; nan if it has none."""
     within, degrees = _replicates(values, offsets)[0].within()
     return within if degrees else math.nan
 
 
 def _replicates(values: Floats, offsets: Ints) -> tuple[Replicates, Ints]:
-    """One series by position, with outlying replicates clipped, and its measured positions."""
+    """Return one series by position, with outliers clipped, and the positions measured."""
     measured = ~np.isnan(values)
     counts = np.add.reduceat(measured, offsets[:-1], dtype=np.int64)
     present = np.flatnonzero(counts)
@@ -235,7 +235,7 @@ def _replicates(values: Floats, offsets: Ints) -> tuple[Replicates, Ints]:
 
 
 def _mean_score(score: Floats, signs: Floats) -> Floats:
-    """Mean over the series of their scores, each multiplied by its sign: (rows,)."""
+    """Return the mean score of all series for each run, with falling series turned over."""
     measured = ~np.isnan(score)
     turned = np.where(measured, score * signs, 0.0)
     return np.asarray(np.sum(turned, axis=1) / np.sum(measured, axis=1))
@@ -244,7 +244,7 @@ def _mean_score(score: Floats, signs: Floats) -> Floats:
 def _describe(
     group: _Group, stretch: tuple[int, int, int], pvalue: float, together: bool
 ) -> SharedChange:
-    """The change before position ``at`` of a stretch (start, at, stop)."""
+    """Describe the shared change before position ``at``: its place and the series that show it."""
     start, at, stop = stretch
     rows = slice(group.offsets[start], group.offsets[stop])
     score = joint_test.scores(group.values[rows])
@@ -269,7 +269,7 @@ def _describe(
 
 
 def _sign(score: Floats, cut: int) -> float:
-    """The direction of one series, (rows,), at a split before row ``cut``."""
+    """Return whether one series rises or falls at a split, as +1 or -1 for each run."""
     sides = [side[~np.isnan(side)] for side in (score[:cut], score[cut:])]
     if not all(len(side) for side in sides):
         return 0.0
@@ -279,7 +279,7 @@ def _sign(score: Floats, cut: int) -> float:
 def _member(
     name: str, series: GroupedSeries, labels: tuple[Position, ...], stretch: tuple[int, int, int]
 ) -> PooledMember | None:
-    """The effect in one series between the group's positions (start, at, stop)."""
+    """Return the effect of a shared change in one series."""
     ordinals = {label: i for i, label in enumerate(labels)}
     own = np.array([ordinals[label] for label in series.labels], dtype=np.int64)
     start, at, stop = (int(i) for i in np.searchsorted(own, stretch))

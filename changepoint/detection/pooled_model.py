@@ -1,4 +1,4 @@
-"""The result of a search of a group: immutable types with a JSON form."""
+"""The result of a pooled search of many series: immutable types with a JSON form."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SharedChange:
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The result of :func:`changepoint.pooled`.
+    """The result of :func:`changepoint.pooled`: the changes that series of a group share.
 
     changes: in order. rows: the shuffled unit. alarm_probability: the significance level of one
     search.
@@ -62,13 +62,13 @@ class Pooled:
     alarm_probability: float
 
     def to_dict(self) -> dict[str, Any]:
-        """A tree of plain dicts, lists, strings and finite numbers."""
+        """Return the result as plain dicts, lists, strings and finite numbers."""
         tree: dict[str, Any] = plain(asdict(self))
         return tree
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        """The inverse of :meth:`to_dict`. Raises ValueError if something is missing or invalid."""
+        """Read a result back from :meth:`to_dict`. Raises ValueError if it is invalid."""
         try:
             if tree["rows"] not in get_args(Rows):
                 raise ValueError(f"invalid rows {tree['rows']!r}")
@@ -81,12 +81,12 @@ class Pooled:
             raise ValueError(f"the saved pooled detection is invalid: {error!r}") from error
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as standard JSON text."""
+        """Return the result as standard JSON text."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a result back from the text of :meth:`to_json`."""
         return cls.from_dict(json.loads(text))
 
 

@@ -1,4 +1,4 @@
-"""Detectable effects: the size of a step that a search finds.
+"""The smallest step that a search can find in a series with given noise and length.
 
 A step is in standard errors of the difference of the two levels that it separates. Found means a
 probability of 80 %, over series whose noise itself is only estimated.
@@ -48,7 +48,7 @@ five, and with sixteen the needed size is too uncertain to report."""
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The smallest steps that are found, in standard errors: in the middle, and a fresh one."""
+    """The smallest steps that a search finds, in standard errors: in the middle and at the end."""
 
     middle: float
     fresh: float
@@ -97,7 +97,7 @@ def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, floa
 
 
 def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:
-    """The steps that the position test finds at an alarm probability.
+    """Return the smallest steps that the position test finds at this alarm probability.
 
     counts: replicates (positions,). The computation follows
     :func:`changepoint.detection.between_positions.best_split` for positions that do not differ. The
@@ -114,7 +114,7 @@ def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed
 
 
 def by_deviation(limit: float, degrees: float = math.inf) -> Needed:
-    """The steps that a plain test finds at a limit, a squared deviation.
+    """Return the smallest steps that a test against a fixed deviation finds.
 
     degrees: of freedom of the noise.
     """
@@ -123,7 +123,7 @@ def by_deviation(limit: float, degrees: float = math.inf) -> Needed:
 
 
 def _alike(threshold: float, degrees: float, least: float) -> Needed:
-    """The same step size in the middle and for a fresh step.
+    """Return the same smallest step for the middle and for the end of a series.
 
     The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
     Biometrika 31, 1940); the noise that scales the step is as uncertain once more.

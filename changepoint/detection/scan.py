@@ -1,4 +1,4 @@
-"""The compiled parts of the default method: clipped values, best splits and their evidence.
+"""Compiled loops of the default method: clip outliers, find the best split, weigh its evidence.
 
 All functions work on one value per position.
 
@@ -122,7 +122,7 @@ NORMAL_MEDIAN = 0.6744897501960817
 
 @compiled
 def on_grid(scale: float) -> float:
-    """``scale`` rounded to a grid of relative steps of ``GRID``; 0 stays 0."""
+    """Round ``scale`` to a grid of relative steps, so that tiny changes of it have no effect."""
     if scale <= 0.0:
         return 0.0
     return math.exp(GRID * math.floor(math.log(scale) / GRID + 0.5))
@@ -130,7 +130,7 @@ def on_grid(scale: float) -> float:
 
 @compiled
 def rough_scale(values: Floats) -> float:
-    """A robust deviation from the differences of neighbours, on the grid: for clipping only.
+    """Return a robust deviation from the differences of neighbours, used only for clipping.
 
     If most neighbours are equal, the median difference is 0, and half the mean difference replaces
     it.
@@ -144,7 +144,10 @@ def rough_scale(values: Floats) -> float:
 
 @compiled
 def scale_of_gaps(median: float, gaps: Floats) -> float:
-    """The same from the median of the differences; gaps: (n - 1,), in the order of the series."""
+    """Return a robust deviation, on a grid, from the differences of neighbouring values.
+
+    Gaps are (n - 1,), in the order of the series.
+    """
     if median == 0.0:
         return on_grid(0.5 * float(np.mean(gaps)))
     return on_grid(median / (NORMAL_MEDIAN * math.sqrt(2.0)))
@@ -152,7 +155,7 @@ def scale_of_gaps(median: float, gaps: Floats) -> float:
 
 @compiled
 def set_clipped(values: Floats, scale: float, start: int, out: Floats) -> None:
-    """Write ``values`` into out[start:], with outliers clipped to their neighbourhood.
+    """Write values to an array from ``start`` on, with outliers clipped to their neighbours.
 
     An outlier is more than ``CLIP`` scales from the median of its neighbourhood. If most of the
     neighbourhood is within reach of a value, so is the median, which need not be computed.
@@ -181,7 +184,7 @@ def set_clipped(values: Floats, scale: float, start: int, out: Floats) -> None:
 
 @compiled
 def clipped_counts(values: Floats, y: Floats, scale: float) -> tuple[int, int]:
-    """The number of clipped values, and of those clipped all the way."""
+    """Return how many values are clipped, and how many of them are far outliers."""
     moved = 0
     far = 0
     # Both are compared for every value: without a branch the loop is vectorised.
@@ -194,20 +197,20 @@ def clipped_counts(values: Floats, y: Floats, scale: float) -> tuple[int, int]:
 
 @compiled
 def share_of(moved: int, far: int, n: int) -> float:
-    """The share of n values that counts as clipped; the weight of far ones is ``FAR_WEIGHT``."""
+    """Return the share of values that count as clipped; far outliers weigh more."""
     return (moved - far + FAR_WEIGHT * far) / n
 
 
 @compiled
 def clipped_share(values: Floats, y: Floats, scale: float) -> float:
-    """The share of values that counts as clipped."""
+    """Return the share of the values of a series that clipping changed."""
     moved, far = clipped_counts(values, y, scale)
     return share_of(moved, far, len(values))
 
 
 @compiled
 def set_sums(values: Floats, start: int, sums: Sums) -> None:
-    """Write the running sums of values from number ``start`` on; earlier ones exist."""
+    """Write the running sums of values from number ``start`` on; earlier sums exist already."""
     total, moment = sums
     for i in range(start, len(values)):
         total[i + 1] = total[i] + values[i]
@@ -216,7 +219,7 @@ def set_sums(values: Floats, start: int, sums: Sums) -> None:
 
 @compiled
 def sums_of(values: Floats) -> Sums:
-    """The running sums of all values."""
+    """Return the running sums of all values of a series."""
     sums = (np.zeros(len(values) + 1), np.zeros(len(values) + 1))
     set_sums(values, 0, sums)
     return sums
@@ -224,7 +227,7 @@ def sums_of(values: Floats) -> Sums:
 
 @compiled
 def squared_error(values: Floats, level: float) -> float:
-    """The sum of squared distances from a level."""
+    """Return the sum of the squared distances of values from a level."""
     a = b = c = d = 0.0
     whole = len(values) - len(values) % LANES
     for i in range(0, whole, LANES):
@@ -239,7 +242,7 @@ def squared_error(values: Floats, level: float) -> float:
 
 @compiled
 def squared_differences(values: Floats, lag: int) -> float:
-    """The sum of squared differences between values ``lag`` apart."""
+    """Return the sum of the squared differences between values ``lag`` apart."""
     a = b = c = d = 0.0
     whole = lag + max(len(values) - lag, 0) // LANES * LANES
     for i in range(lag, whole, LANES):
@@ -254,7 +257,9 @@ def squared_differences(values: Floats, lag: int) -> float:
 
 @compiled
 def best_gain(total: Floats, start: int, stop: int, least: int) -> tuple[float, int]:
-    """The split of [start, stop) that explains most squared error, and how much: (gain, at).
+    """Return the split of a part of a series that lowers the squared error most, and by how much.
+
+    Returns (gain, at) for the values [start, stop).
 
     total: (n + 1,) running sums of the values. least: minimum values of each side. (-1, -1) if
     there are too few values for two sides.
@@ -278,7 +283,7 @@ def best_gain(total: Floats, start: int, stop: int, least: int) -> tuple[float, 
 
 @compiled
 def line_gain(total: Floats, moment: Floats, start: int, stop: int) -> float:
-    """Squared error that a straight line through [start, stop) explains.
+    """Return by how much a straight line lowers the squared error of a part of a series.
 
     moment: (n + 1,) running sums of value times index.
     """
@@ -290,7 +295,7 @@ def line_gain(total: Floats, moment: Floats, start: int, stop: int) -> float:
 
 @compiled
 def spare_gain(values: Floats, total: Floats, start: int, tau: int, stop: int) -> float:
-    """The gain of a split without the strongest value of its smaller side."""
+    """Return what a split explains without the strongest value of its smaller side."""
     left = float(total[tau] - total[start]) / (tau - start)
     right = float(total[stop] - total[tau]) / (stop - tau)
     first, last, mine, other = start, tau, left, right
@@ -310,7 +315,7 @@ def spare_gain(values: Floats, total: Floats, start: int, tau: int, stop: int) -
 
 @compiled
 def heaviness(values: Floats, total: Floats, place: tuple[int, int, int]) -> float:
-    """The significant excess kurtosis of the larger side of a split, 0 or more.
+    """Return how much heavier than normal the tails of a split's larger side are, 0 or more.
 
     place: start, split and stop.
     """
@@ -329,7 +334,7 @@ def heaviness(values: Floats, total: Floats, place: tuple[int, int, int]) -> flo
 
 @compiled
 def significant_excess(two: float, four: float, n: float) -> float:
-    """The significant excess kurtosis of n deviations, 0 or more.
+    """Return the excess kurtosis of n deviations as far as it is significant, else 0.
 
     two, four: sums of their second and fourth powers.
     """
@@ -340,7 +345,7 @@ def significant_excess(two: float, four: float, n: float) -> float:
 
 @compiled
 def mean_factor(phi: float, k: float) -> float:
-    """Variance of a mean of k values of an AR(1) over that of k independent ones."""
+    """Return how much autocorrelation inflates the variance of a mean of k values."""
     if phi == 0.0:
         return 1.0
     return (1.0 + phi) / (1.0 - phi) - 2.0 * phi * (1.0 - math.pow(phi, k)) / (k * (1.0 - phi) ** 2)
@@ -368,7 +373,7 @@ def moderated(rest: float, degrees: float, sizes: Sizes) -> tuple[float, float]:
 
 @compiled
 def evidence(gain: float, rest: float, degrees: float, factor: float) -> float:
-    """A gain as a squared normal deviation: t squared, converted from Student to normal.
+    """Convert the gain of a split to a squared normal deviation, through Student's t.
 
     rest: remaining squared error, with ``degrees`` degrees of freedom. factor: of the variance of a
     difference of means, for autocorrelation. n log(1 + t^2/n) is nearly exact for large n and

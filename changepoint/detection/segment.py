@@ -1,4 +1,4 @@
-"""The compiled search of the default method for changes in a series of single values."""
+"""The compiled search of the default method, for series with one value at each position."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def strength(
     noise: tuple[float, float, float],
     sizes: Sizes,
 ) -> float:
-    """The evidence for a split after every guard, as a squared normal deviation.
+    """Return the evidence for a split, as a squared normal deviation, after every guard.
 
     sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
     its degrees, autocorrelation.
@@ -116,7 +116,7 @@ def strength(
 
 @compiled
 def _across(values: Floats, tau: int) -> tuple[float, float]:
-    """Squared differences at lag 1 and 2 across tau."""
+    """Return the squared differences at lag 1 and 2 between values on both sides of a split."""
     n = len(values)
     one = (values[tau] - values[tau - 1]) ** 2
     two = 0.0
@@ -128,7 +128,7 @@ def _across(values: Floats, tau: int) -> tuple[float, float]:
 
 @compiled
 def counted_phi(one: float, two: float, n: int, changes: int) -> float:
-    """The significant autocorrelation, from the sums of squared differences at lag 1 and 2.
+    """Return the autocorrelation of a series if it is significant, otherwise 0.
 
     For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
     """
@@ -151,7 +151,7 @@ def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
 
 @compiled
 def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[float, float]:
-    """Squared error and degrees of freedom of the segments from ``first`` to before ``stop``.
+    """Return the squared error and degrees of freedom of some neighbouring segments.
 
     parts: (segments, 5). Of all segments if these are short.
     """
@@ -165,7 +165,7 @@ def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[floa
 def _best_segment(
     y: Floats, sums: Sums, edges: Ints, parts: Floats, sizes: Sizes, limit: float
 ) -> tuple[int, int]:
-    """The segment whose best split passes, largest gain first, and the split; (-1, -1) if none.
+    """Return the segment whose best split is significant and explains most; -1 if none is.
 
     edges: (segments + 1,). parts: (segments, 5), results of ``cached_interval`` for each.
     """
@@ -197,7 +197,7 @@ def _best_segment(
 
 @compiled
 def inner_limit(limit: float, n: int) -> float:
-    """The strength required of a split of an inner interval of n values."""
+    """Return the strength required of a split of an interval inside a series of n values."""
     return max(BUMP * limit, limit + BUMP_MARGIN) + 2.0 * math.log(max(n / BUMP_LENGTH, 1.0))
 
 
@@ -211,7 +211,7 @@ def best_inner(
     sizes: Sizes,
     limit: float,
 ) -> tuple[int, int]:
-    """The same for the inner intervals inside one segment; returns that segment."""
+    """Return the best significant split of an inner interval, and the segment it lies in."""
     starts, stops, places, gains = inner
     n = len(y)
     changes = len(edges) - 1
@@ -252,7 +252,10 @@ def best_inner(
 
 @compiled
 def parts_of(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Floats:
-    """The results of ``cached_interval`` for each segment, (segments, 5)."""
+    """Return the cached statistics of each segment of a series.
+
+    Returns (segments, 5).
+    """
     parts = np.empty((len(edges) - 1, 5))
     _set_parts(y, sums, edges, least, memo, parts)
     return parts
@@ -260,7 +263,7 @@ def parts_of(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> Floa
 
 @compiled
 def _set_parts(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo, parts: Floats) -> None:
-    """Write the results of ``cached_interval`` for each segment between edges into parts."""
+    """Write the cached statistics of each segment between ``edges`` to an array."""
     for s in range(len(edges) - 1):
         gain, at, rest, one, two = cached_interval(y, sums, edges[s], edges[s + 1], least, memo)
         parts[s, 0], parts[s, 1] = gain, at
@@ -304,7 +307,7 @@ def _greedy(
 
 @compiled
 def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
-    """``edges`` next to short segments, moved to the place that the measured values imply.
+    """Move changes next to short segments to the place that the measured values imply.
 
     Near the end, the neighbourhood's median still is the old level, and the first values after a
     large step were clipped to it. With known levels, a value is clipped to within ``reach`` of the
@@ -339,7 +342,7 @@ def search(
     memo: Memo,
     inner: Inner,
 ) -> tuple[Ints, Floats]:
-    """The changes of a series of single values: places and strengths.
+    """Find the changes of a series with one value at each position: places and strengths.
 
     values, y: (n,), n >= 2, as measured and clipped. sums: running sums of y. scale: robust
     deviation of the values. limit: least strength of a change. least: minimum values of a side. A
@@ -370,7 +373,7 @@ def search(
 def _settled(
     y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
 ) -> tuple[Ints, Floats]:
-    """Edges that all pass between their neighbours, at their best places, and their strengths."""
+    """Keep the changes that stay significant between their neighbours, at their best places."""
     edges = found.copy()
     while True:
         changes = len(edges) - 2
@@ -385,7 +388,7 @@ def _settled(
 
 @compiled
 def _beyond_lines(y: Floats, sums: Sums, edges: Ints, steps: Ints, least: int, memo: Memo) -> float:
-    """The evidence for levels between ``steps`` against a line in each segment of ``edges``."""
+    """Return how much better steps explain a series than a straight line in each segment."""
     lines = 0.0
     for s in range(len(edges) - 1):
         around = cached_interval(y, sums, edges[s], edges[s + 1], least, memo)[2]
@@ -400,7 +403,7 @@ def _beyond_lines(y: Floats, sums: Sums, edges: Ints, steps: Ints, least: int, m
 def _stairs(
     y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
 ) -> Ints:
-    """Edges with possible steps of stairs added; unchanged where nothing looks like stairs.
+    """Add possible changes where a series looks like stairs; otherwise change nothing.
 
     Steps in one direction look like a ramp until all of them are known, and each adds to the noise
     that hides the others. A segment whose best split is evident, and rejected as a ramp, is
@@ -440,7 +443,9 @@ def strengths_of(
     memo: Memo,
     phi: float,
 ) -> Floats:
-    """The strength of every change between two neighbours, (changes,).
+    """Return the strength of each change between its two neighbours.
+
+    Returns (changes,).
 
     phi: least autocorrelation.
     """

@@ -1,4 +1,4 @@
-"""The compiled search of the default method for noise with two modes."""
+"""The compiled search of the default method, for noise that jumps between two levels (modes)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ with which the limits were simulated."""
 def _split(
     y: Floats, sums: Sums, start: int, stop: int, modes: Modes, least: int
 ) -> tuple[float, int]:
-    """The best split of [start, stop): twice its log likelihood ratio, and its place.
+    """Return the likeliest split of a part of a series, and twice its log likelihood ratio.
 
     The search is a local one, so it starts from the best split of the original values and from that
     of the values without their modes.
@@ -56,7 +56,7 @@ def search_modes(
     least: int,
     inner: Inner,
 ) -> tuple[Ints, Floats]:
-    """The changes of a series whose noise has these modes: places and strengths.
+    """Find the changes of a series whose noise has two modes: places and strengths.
 
     y: (n,) clipped values; sums: their running sums. inner: inner intervals, whose splits are not
     used. The search is that of ``search`` with likelihood ratios. Every change must pass by its
@@ -105,7 +105,7 @@ def _bump(
     least: int,
     inner: Inner,
 ) -> tuple[int, int]:
-    """A split of an inner interval of the values without their modes; (-1, -1) if none passes."""
+    """Return a significant split of an inner interval after removal of the modes; -1 if none."""
     plain = demixed(y, edges, modes)[0]
     sums = sums_of(plain)
     memo = memo_of(plain, sums)
@@ -124,7 +124,7 @@ def _strengths(
     sizes: Sizes,
     least: int,
 ) -> Floats:
-    """The smaller of the strengths by likelihood ratio and by the values without modes."""
+    """Return the strength of each change: the smaller one of two tests."""
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]

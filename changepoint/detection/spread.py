@@ -82,14 +82,14 @@ class SpreadChange:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Deviations (n,) in one unit of measurement, and the loudness (n,) that follows from them."""
+    """The deviations of a series in one unit of measurement, and their scores of noisiness."""
 
     deviations: Floats
     loudness: Floats
 
 
 def find(series: GroupedSeries, ats: list[int], alarms_per_1000: float) -> tuple[SpreadChange, ...]:
-    """The changes of spread of a series, in order.
+    """Find the changes of the spread (noise) of a series, in order of their positions.
 
     ats: ascending positions where its level changes. alarms_per_1000: the caller's whole budget, of
     which ``SHARE`` is spent here. Noise may be proportional to the level or not: where the level
@@ -118,7 +118,7 @@ def find(series: GroupedSeries, ats: list[int], alarms_per_1000: float) -> tuple
 
 
 def _from_neighbours(series: GroupedSeries, ats: list[int]) -> tuple[Floats, Floats]:
-    """Deviation and level of each position, except those at the end that may be a recent step.
+    """Return the deviation of each position from its neighbours, and its level.
 
     Of positions with several values the first is used: a mean would have less noise than the other
     positions.
@@ -136,12 +136,12 @@ def _from_neighbours(series: GroupedSeries, ats: list[int]) -> tuple[Floats, Flo
 
 
 def _measured(series: GroupedSeries) -> Ints:
-    """The positions that have replicates."""
+    """Return the positions that have repeated values."""
     return np.flatnonzero(np.diff(series.offsets) > 1)
 
 
 def _between_replicates(series: GroupedSeries) -> tuple[Floats, Ints, Floats]:
-    """Deviations of the replicates, the start of each position's, and the levels."""
+    """Return the deviations between repeated values, by position, and the levels."""
     deviations, bounds, middles = replicate_deviations(series.scaled, series.offsets)
     measured = _measured(series)
     starts = np.append(bounds[measured], len(deviations))
@@ -150,7 +150,7 @@ def _between_replicates(series: GroupedSeries) -> tuple[Floats, Ints, Floats]:
 
 
 def _views(deviations: Floats, levels: Floats, stepped: bool) -> Iterator[_View]:
-    """The deviations in the original unit and, if the level changes, relative to it.
+    """Return deviations in the unit of the values and, if the level changes, relative to it.
 
     Levels of both signs or near zero are unsuitable as a unit.
     """
@@ -162,7 +162,7 @@ def _views(deviations: Floats, levels: Floats, stepped: bool) -> Iterator[_View]
 
 
 def _averaged(view: _View, starts: Ints) -> _View:
-    """Means of each position, which starts at ``starts`` (positions + 1,)."""
+    """Return the mean of the elements of each position."""
     counts = np.diff(starts)
     return _View(
         np.add.reduceat(view.deviations, starts[:-1]) / counts,
@@ -173,7 +173,7 @@ def _averaged(view: _View, starts: Ints) -> _View:
 def _search(
     views: Iterator[_View], places: Ints, least: int, spared: int, alarms_per_1000: float
 ) -> tuple[SpreadChange, ...]:
-    """Search like for levels. places: (n,), the position behind each element."""
+    """Search the noisiness of a series for changes, as the default method searches its level."""
     n = len(places)
     if n < 2 * least:
         return ()
@@ -202,7 +202,7 @@ def _search(
 def _ladder(
     views: list[_View], starts: Ints, places: Ints, probability: float
 ) -> tuple[SpreadChange, ...]:
-    """Changes of a short replicated series, the strongest first, then inside its sides.
+    """Find changes of spread in a short series, the strongest first, then on its two sides.
 
     There is one possible split between each pair of positions: Bonferroni.
     """
@@ -234,7 +234,7 @@ def _ladder(
 def _strength(
     views: list[_View], part: tuple[int, int, int], spared: int, factor: float = 1.0
 ) -> float:
-    """The evidence of the split part = (start, split, stop) in the view with the least evidence.
+    """Return the evidence for a change of spread, in the unit in which it is weakest.
 
     0 if the spreads differ by less than ``SMALLEST_RATIO`` in any view, or in different directions.
     """
@@ -252,7 +252,7 @@ def _strength(
 
 
 def _change(view: _View, part: tuple[int, int, int], places: Ints, pvalue: float) -> SpreadChange:
-    """The description of a change. places: its position, and its first and last possible one."""
+    """Describe a change of spread: its positions, its size and its p-value."""
     start, at, stop = part
     before, doubt_before = mean_deviation(view.deviations[start:at])
     after, doubt_after = mean_deviation(view.deviations[at:stop])

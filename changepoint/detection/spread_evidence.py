@@ -1,4 +1,4 @@
-"""The evidence for a split of loudness (spread.py), and its possible places."""
+"""The evidence for a change of spread, and the positions at which it may truly lie."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ than their replicates explain."""
 
 @compiled
 def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
-    """The evidence for the split of loudness (n,) before tau, as a squared normal deviation.
+    """Return the evidence for a change of spread at a place, as a squared normal deviation.
+
+    Loudness (the scores of noisiness) is (n,).
 
     At most what is left without the ``spared`` largest values of the louder side divided by
     ``SPARE_SHARE``. factor: of the variance of a mean, as in ``dispersion``.
@@ -47,7 +49,7 @@ def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
 
 @compiled
 def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
-    """The variance of position means over that explained by their deviations, at least 1.
+    """Return how much position means vary beyond what their deviations explain, at least 1.
 
     starts: (positions + 1,) where each begins in ``loudness``; split: one of them. A short ladder
     cannot determine the ratio well, hence ``SINGLE_DEGREES``.
@@ -71,7 +73,7 @@ def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
 
 @compiled
 def location(loudness: Floats, splits: Ints, part: tuple[int, int, int]) -> tuple[int, int]:
-    """The first and the last of ``splits`` that may be the true place, at 95 % confidence.
+    """Return the first and the last place that may be the true one, at 95 % confidence.
 
     They explain at most ``LOCATION_DROP`` variances less squared error than the best.
     """

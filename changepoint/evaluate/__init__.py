@@ -1,1 +1,1 @@
-"""Simulations with seeds that measure false alarms and recall of the detection."""
+"""Simulate series with known changes, to measure false alarms and missed changes."""

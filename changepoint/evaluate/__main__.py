@@ -1,4 +1,4 @@
-"""Print the error rates that docs/internals/statistics.md quotes."""
+"""Print the error rates of detection that docs/internals/statistics.md quotes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Table = Callable[..., Iterator[str]]
 
 
 def main() -> None:
-    """Print one table as markdown."""
+    """Print one table of error rates as markdown."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate",
         description=(
@@ -137,7 +137,7 @@ def _published(folder: Path, _: int, seed: int) -> Iterator[str]:
 
 
 def alarm_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise, one column per shape of series: alarms per series, 95 % limits."""
+    """Return false alarms by noise and shape of unchanged series, with 95 % limits."""
     yield "| noise | " + " | ".join(map(str, UNCHANGED)) + " |"
     yield "| --- |" + " --- |" * len(UNCHANGED)
     for name, noise in NOISES.items():
@@ -146,7 +146,7 @@ def alarm_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise, one column per budget: new alarms per 1000 nights up to 200 positions."""
+    """Return new false alarms per 1000 nights, by noise and budget."""
     yield "| noise | nights | " + " | ".join(f"{budget:g}" for budget in BUDGETS) + " |"
     yield "| --- | --- |" + " --- |" * len(BUDGETS)
     for name in kinds:
@@ -158,7 +158,7 @@ def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise: recall within 5 positions, delay, coverage of both intervals."""
+    """Return by noise how many steps are found, how late, and how right intervals are."""
     yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
     yield "| --- |" + " --- |" * 5
     places = nightly.reported("default", 0.5)
@@ -173,7 +173,7 @@ def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def recall_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per shape, place, noise and step of normal noise."""
+    """Return how many steps are found, by shape, place, noise and size."""
     yield "| series | step before | sigma | step | found there | elsewhere | position | effect |"
     yield "| --- |" + " --- |" * 7
     noise = NOISES["gauss"]

@@ -1,4 +1,4 @@
-"""Simulated bisections: how often the culprit is found, with how many builds and runs."""
+"""Simulate bisections: how often the culprit is found, with how many builds and runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_RUNS = 500
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLine:
-    """The parameters of a simulated line: the effects of its culprits, and the noise.
+    """What a simulated line is like: the effects of its culprits, and its noise.
 
     ``sigma`` is the noise of a run and ``layout`` that of a build, as fractions of the level.
     """
@@ -66,10 +66,10 @@ LINES: Sequence[SimulatedLine] = (
 
 
 class World:
-    """One simulated line: its culprits, its buildable revisions, and the results of runs."""
+    """One simulated line: where its culprits are, what builds, and what runs return."""
 
     def __init__(self, line: SimulatedLine, random: np.random.Generator) -> None:
-        """Draw the culprits' places and everything else that is drawn only once."""
+        """Draw everything random about a line that is drawn only once."""
         self.culprits = sorted(random.choice(np.arange(1, COUNT), len(line.effects), False))
         self._shift = np.zeros(COUNT)
         for at, effect in zip(self.culprits, line.effects, strict=True):
@@ -83,7 +83,7 @@ class World:
         self.builds = self.runs = 0
 
     def build(self, position: int) -> bool:
-        """Build a position for the first time, and return whether that succeeded."""
+        """Build a revision for the first time; return whether that works."""
         if position not in self.built:
             self.builds += 1
             if self._dead[position]:
@@ -92,14 +92,14 @@ class World:
         return True
 
     def run(self, position: int) -> float:
-        """Return the figure of one more run."""
+        """Return the value of one more run of a revision."""
         self.runs += 1
         return LEVEL * math.exp(self._shift[position] + max(next(self._noise), -0.9))
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The result of a search, and the earlier runs that showed its ends to differ."""
+    """What a simulated bisection found, and the runs it took."""
 
     last_good: int
     first_bad: int
@@ -107,12 +107,12 @@ class SearchResult:
     end_runs: int
 
     def holds(self, culprit: int) -> bool:
-        """Whether it names this culprit."""
+        """Whether the result names this culprit."""
         return self.last_good < culprit <= self.first_bad
 
 
 def search(world: World, low: int, high: int) -> SearchResult | None:
-    """Compare the ends by pairs of runs; search for the culprit in between if they differ.
+    """Bisect a simulated line, if its two ends differ.
 
     None if they were not shown to differ.
     """
@@ -141,7 +141,7 @@ def search(world: World, low: int, high: int) -> SearchResult | None:
 
 
 def search_all(world: World, low: int, high: int) -> list[SearchResult]:
-    """Search, and then search on either side of the result."""
+    """Bisect a simulated line, and then both sides of the result."""
     found = search(world, low, high) if high > low else None
     if found is None:
         return []
@@ -150,7 +150,7 @@ def search_all(world: World, low: int, high: int) -> list[SearchResult]:
 
 
 def bisection_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per line: the results of searches for one culprit; then two culprits, and none."""
+    """Return by kind of line how well bisection works."""
     yield (
         "| effect | noise | of a run | of a build | found | wrong | given up | no change "
         "| builds, mean/most | runs of the ends | runs of the search, mean/p90 |"
@@ -164,7 +164,7 @@ def bisection_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def one_culprit(line: SimulatedLine, trials: int, seed: int) -> str:
-    """Return the row of a line with one culprit."""
+    """Return the results for lines with one culprit."""
     random = np.random.default_rng(seed)
     worlds = [World(line, random) for _ in range(trials)]
     pairs = [(world, search(world, 0, COUNT - 1)) for world in worlds]
@@ -183,7 +183,7 @@ def one_culprit(line: SimulatedLine, trials: int, seed: int) -> str:
 
 
 def two_culprits(trials: int, seed: int) -> str:
-    """Return a sentence about lines with two culprits of the same size."""
+    """Return the results for lines with two culprits of the same size."""
     random = np.random.default_rng(seed)
     worlds = [World(SimulatedLine((0.05, 0.05)), random) for _ in range(trials)]
     both = wrong = 0
@@ -199,7 +199,7 @@ def two_culprits(trials: int, seed: int) -> str:
 
 
 def no_culprit(trials: int, seed: int) -> str:
-    """Return a sentence about lines without a culprit."""
+    """Return the results for lines without a culprit."""
     random = np.random.default_rng(seed)
     worlds = [World(SimulatedLine(()), random) for _ in range(trials)]
     none = sum(search(world, 0, COUNT - 1) is None for world in worlds)

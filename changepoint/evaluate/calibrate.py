@@ -1,4 +1,4 @@
-"""Simulate the strength of the best split of unchanged series, for ``detection.calibration``.
+"""Simulate unchanged series, to calibrate how strong a change must be.
 
 Prints, per length, the factors NIGHTLY and SINGLE at several strengths h. One factor per length
 suffices if they do not depend on h.
@@ -32,7 +32,7 @@ SPREAD = 1.19
 
 @compiled
 def first_split(values: Floats, least: int) -> tuple[float, int]:
-    """Strength and place of the best split of a whole series: the first step of a search."""
+    """Return the strength and place of the best split of a whole series."""
     y, sums, scale = prepared(values, FLOOR, 1.0)
     memo = memo_of(y, sums)
     at = cached_interval(y, sums, 0, len(y), least, memo)[1]
@@ -44,7 +44,7 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
 
 @compiled
 def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
-    """For each limit and prefix length, (limits, n + 1): is there a new alarm, and any alarm."""
+    """Return at which lengths a growing series raises an alarm, for each limit."""
     n = len(values)
     new = np.zeros((len(limits), n + 1), np.int64)
     any_ = np.zeros((len(limits), n + 1), np.int64)
@@ -64,7 +64,7 @@ def prefixes(values: Floats, limits: Floats, least: int) -> tuple[Ints, Ints]:
 
 
 def calibration_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per length with both factors at each limit, from ``trials`` normal series."""
+    """Return the calibration by length of series, from ``trials`` simulations."""
     random = np.random.default_rng(seed)
     longest = int(LENGTHS[-1] * SPREAD) + 1
     new = np.zeros((len(LIMITS), longest + 1))

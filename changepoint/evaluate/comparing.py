@@ -1,4 +1,4 @@
-"""Print the error rates that docs/guide/comparing.md quotes."""
+"""Print the error rates of comparisons that docs/guide/comparing.md quotes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ POOLED_LADDERS = (SeriesShape(60, 1), SeriesShape(10, 3))
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Comparisons of one true effect: the number of intervals that contain it, and the verdicts."""
+    """Simulated comparisons of one true effect: how many intervals hold it, which verdicts."""
 
     covered: Rate
     verdicts: Mapping[Verdict, Rate]
@@ -48,7 +48,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Sequential comparisons of one true effect: the verdicts, and the blocks until their end."""
+    """Simulated comparisons in blocks: the verdicts, and after how many blocks."""
 
     verdicts: Mapping[Verdict, Rate]
     median: float
@@ -58,7 +58,7 @@ class Stopped:
 def compared(
     noise: Noise, sides: tuple[int, int], effect: float, trials: int, seed: int
 ) -> Compared:
-    """Compare ``sides`` runs of base and head, where head differs by ``effect``."""
+    """Simulate comparisons in which head differs from base by ``effect``."""
     random = np.random.default_rng(seed)
     covered = 0
     verdicts: Counter[Verdict] = Counter()
@@ -74,7 +74,7 @@ def compared(
 def sampled(
     runs: int, samples: int, memory: float, between: float, trials: int, seed: int
 ) -> tuple[Rate, Rate]:
-    """Coverage with autocorrelated samples: of the comparison, and of runs treated as one.
+    """Simulate comparisons of correlated samples; return how often intervals hold the truth.
 
     Each run has ``samples`` samples with normal noise of 3 % whose neighbours correlate by
     ``memory``, every fiftieth a stall to half the level; runs differ by ``between`` percent. The
@@ -93,7 +93,7 @@ def sampled(
 
 
 def stopped(noise: Noise, effect: float, trials: int, seed: int) -> Stopped:
-    """Add pairs until the comparison is done."""
+    """Simulate comparisons in pairs of runs until each is done."""
     random = np.random.default_rng(seed)
     verdicts: Counter[Verdict] = Counter()
     blocks = []
@@ -110,7 +110,7 @@ def stopped(noise: Noise, effect: float, trials: int, seed: int) -> Stopped:
 
 
 def ever_missed(noise: Noise, trials: int, seed: int) -> Rate:
-    """How often any of the intervals after 1 to ``LIMIT`` blocks misses the truth."""
+    """Return how often any interval on the way misses the true effect."""
     random = np.random.default_rng(seed)
     missed = 0
     for _ in range(trials):
@@ -136,7 +136,7 @@ def pooled_rates(
     trials: int,
     seed: int,
 ) -> tuple[Rate, Rate]:
-    """Search six series with a step in the middle of ``changing`` of them, noise 2 %.
+    """Simulate six series of which some have a step; return how often it is found.
 
     shared: share of the variance that the series of a run have in common. Returns the rates of
     groups with any change, and with one within a tenth of the positions from the step.
@@ -160,7 +160,7 @@ def unpooled(
     trials: int,
     seed: int,
 ) -> Rate:
-    """The rate of the same groups with any change in one of their series searched individually.
+    """Return how often the same steps are found if each series is searched alone.
 
     Each series has a sixth of the alarm probability, so that the group alarms no more often.
     """
@@ -179,7 +179,7 @@ def unpooled(
 def shuffle_levels(
     noise: Noise, shared: float, levels: Sequence[float], trials: int, seed: int
 ) -> tuple[Rate, ...]:
-    """The rate at which the joint test of three unchanged series of 20 rows reaches each level."""
+    """Return how often the joint test reaches each p-value in unchanged series."""
     hits = np.zeros(len(levels), dtype=np.int64)
     ladder = SeriesShape(20, 1)
     for group in _groups(noise, ladder, shared, 0.0, 0, trials, seed):
@@ -221,7 +221,7 @@ def _runs(noise: Noise, count: int, random: np.random.Generator) -> Floats:
 def _samples(
     runs: int, samples: int, memory: float, between: float, random: np.random.Generator
 ) -> Floats:
-    """Per-second samples, (runs, samples)."""
+    """Return simulated samples of runs, one for each second."""
     noise = random.normal(size=(runs, samples))
     fresh = math.sqrt(1.0 - memory * memory)
     for i in range(1, samples):
@@ -232,7 +232,7 @@ def _samples(
 
 
 def compare_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise and size: coverage and verdicts."""
+    """Return by noise and size how right intervals and verdicts are."""
     yield "| noise | runs | covered | no change: changed | same | -6 %: worse | better or same |"
     yield "| --- |" + " --- |" * 6
     for kind in KINDS:
@@ -257,7 +257,7 @@ def compare_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def samples_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per size, memory and difference between runs: coverage of ours and a naive one."""
+    """Return how right intervals are for correlated samples, ours and a simple one's."""
     yield "| runs | samples | memory | between runs | covered | samples taken as independent |"
     yield "| --- |" + " --- |" * 5
     for runs in (2, 3, 5):
@@ -271,7 +271,7 @@ def samples_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def sequential_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise and effect: verdicts and blocks; intervals that ever miss."""
+    """Return by noise and effect which verdicts comparisons in blocks reach, and when."""
     yield (
         "| noise | ever missed | effect | better | worse | same | undecided | median blocks | p90 |"
     )
@@ -290,7 +290,7 @@ def sequential_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def pooled_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise, shape and dependence: alarms; recall of steps in all six and in three."""
+    """Return how often pooled detection finds steps and raises false alarms."""
     yield "| noise | series | shared | no change: alarms | 2 % in six: near | 4 % in three: near |"
     yield "| --- |" + " --- |" * 5
     for kind in (*KINDS[:5], "position .5"):
@@ -309,7 +309,7 @@ def pooled_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def shuffles_table(trials: int, seed: int) -> Iterator[str]:
-    """One row per noise: the rate at which p-values of unchanged groups reach a level."""
+    """Return by noise how often unchanged groups reach a p-value."""
     levels = (0.001, 0.005, 0.05)
     yield "| noise | " + " | ".join(f"p <= {level:g}" for level in levels) + " |"
     yield "| --- |" + " --- |" * len(levels)
@@ -319,7 +319,7 @@ def shuffles_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def alone_table(trials: int, seed: int) -> Iterator[str]:
-    """The same steps in normal noise: pooled, and the best of the series searched alone."""
+    """Return how often steps are found pooled, and by searching each series alone."""
     yield "| series | shared | step | pooled | alone |"
     yield "| --- |" + " --- |" * 4
     for ladder in POOLED_LADDERS:
@@ -346,7 +346,7 @@ TABLES: Mapping[str, Callable[[int, int], Iterator[str]]] = MappingProxyType(
 
 
 def main() -> None:
-    """Print one table as markdown."""
+    """Print one table of error rates as markdown."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate.comparing",
         description="Simulate comparisons and print coverage and error rates with 95 % limits.",

@@ -1,4 +1,4 @@
-"""``python -m changepoint.evaluate.coverage``: how often the 95 % intervals contain the truth.
+"""Simulate how often 95 % intervals of found changes hold the truth.
 
 One step in series of single values, either anywhere in their middle three fifths, or with three to
 ten values after it, as a night first sees it. The reported change nearest to the step is evaluated,
@@ -31,7 +31,7 @@ MARGIN = 5
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The intervals of the steps that were found.
+    """How often the intervals of found steps hold the true size and place.
 
     found: rate among the steps. position, effect: rates among those found whose interval contains
     the truth. places, width: median width of the interval of the position, in positions, and of the
@@ -48,7 +48,7 @@ class Coverage:
 def coverage(
     noise: Noise, length: int, step: float, late: bool, method: str, trials: int, seed: int
 ) -> Coverage:
-    """Measure the intervals in ``trials`` series with one relative ``step``.
+    """Simulate ``trials`` series with one step, and check their intervals.
 
     length: positions of a series. late: whether the step is at the end, not in the middle.
     """
@@ -81,7 +81,7 @@ def coverage(
 
 
 def coverage_table(length: int, method: str, trials: int, seed: int) -> Iterator[str]:
-    """One row per place, step and noise."""
+    """Return by place, size and noise how often intervals hold the truth."""
     yield "| place | step | noise | found | position | median | effect | median |"
     yield "| --- |" + " --- |" * 7
     for late in (False, True):
@@ -96,7 +96,7 @@ def coverage_table(length: int, method: str, trials: int, seed: int) -> Iterator
 
 
 def main() -> None:
-    """Print the table as markdown."""
+    """Print how often intervals hold the truth, as markdown."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate.coverage",
         description="Simulate steps and print how often the intervals contain the true value.",

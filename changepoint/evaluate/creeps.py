@@ -1,4 +1,4 @@
-"""Creep: how often stable lines creep, and how early and how well creeping ones are measured.
+"""Simulate creep: false ones on stable lines, and how early and well true ones are found.
 
 Each line is searched as nights would: again with each position, from the first one on.
 """
@@ -45,7 +45,7 @@ SEARCHED = 300
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Creeping lines: what was found, and which intervals contain the truth.
+    """Simulated creeping lines: what was found, and which intervals hold the truth.
 
     found: (releases,) lines found by each of ``FOUND_BY``. whole: lines in which the interval of
     the whole contains the truth. summed: those in which the true losses of the listed revisions,
@@ -60,7 +60,7 @@ class Measured:
 
 
 def grown(values: Floats, shape: SeriesShape) -> Iterator[Creep | None]:
-    """Search a line for a creep of any size, again with each position."""
+    """Search a growing simulated line for creep after each position."""
     labels = shape.labels()
     for count in range(1, shape.positions + 1):
         stop = count * shape.replicates
@@ -68,7 +68,7 @@ def grown(values: Floats, shape: SeriesShape) -> Iterator[Creep | None]:
 
 
 def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """How many stable lines creep in at least one night: by any size, and by ``SMALLEST``."""
+    """Return how many stable lines show a creep in some night."""
     random = np.random.default_rng(seed)
     creeps = large = 0
     for _ in range(trials):
@@ -79,7 +79,7 @@ def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rat
 
 
 def creeping(noise: Noise, spread: float, jump: float, trials: int, seed: int) -> Measured:
-    """Lines that lose ``LOSS`` with each release, with a deviation of ``spread``.
+    """Return simulated lines that become slower with each release.
 
     A ``jump`` before ``JUMP_AT`` counts as a step that was reported.
     """
@@ -129,7 +129,7 @@ def creeping(noise: Noise, spread: float, jump: float, trials: int, seed: int) -
 
 
 def stepwise(trials: int, seed: int) -> Rate:
-    """In how many of the creeping lines detection reports a step of its default size."""
+    """Return in how many creeping lines detection reports a single step."""
     random = np.random.default_rng(seed)
     levels = np.repeat((1.0 - LOSS) ** np.arange(RELEASES.positions), RELEASES.replicates)
     hits = 0
@@ -140,7 +140,7 @@ def stepwise(trials: int, seed: int) -> Rate:
 
 
 def creep_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """False creeps of stable lines by noise; then creeping lines, and the truth of their parts."""
+    """Return false creeps by noise, and how well true creeps are found."""
     shapes = [f"{shape}, {name}" for shape in STABLE for name in ("any size", f"{SMALLEST:.0%}")]
     yield f"| stable lines | {' | '.join(shapes)} |"
     yield "| --- |" + " --- |" * len(shapes)

@@ -1,4 +1,4 @@
-"""Real series with changes that a person saw, and how well each engine finds them.
+"""Compare detection with changes that a person has seen in real series.
 
 The labels are in labels.json; the values are not ours to publish. They are read from clones of the
 public repositories that labels.json names, at the commits given there.
@@ -42,12 +42,12 @@ Span = tuple[int, int]
 
 
 class MissingRepositoryError(Exception):
-    """A repository, or the named commit, is not where the labels are read with."""
+    """The repository with the labelled series is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSeries:
-    """A series and what a person saw in it.
+    """A real series, and the changes that a person saw in it.
 
     group: of labels that were made at one time. name: the repository and the name there. changes:
     indices of first values of new levels. perhaps: places that may be a change.
@@ -62,7 +62,7 @@ class LabelledSeries:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Changes of one or more series that an engine found, missed and invented."""
+    """How many labelled changes were found and missed, and how many others were found."""
 
     found: int = 0
     missed: int = 0
@@ -81,7 +81,7 @@ class Score:
 
 
 def score(found: Sequence[int], series: LabelledSeries) -> Score:
-    """Compare the changes of an engine with the labels; each change serves one label."""
+    """Compare found changes with those that a person labelled."""
     margin = next(margin for least, margin in MARGINS if len(series.values) >= least)
     rest = sorted(found)
     hits = 0
@@ -98,7 +98,7 @@ def score(found: Sequence[int], series: LabelledSeries) -> Score:
 
 
 def collection(repositories: Path) -> Iterator[LabelledSeries]:
-    """The labelled series, in the order of the file.
+    """Return all labelled series.
 
     repositories: a folder with a clone OWNER/NAME of each repository. Raises
     MissingRepositoryError, also if the values are not those that were labelled.
@@ -121,13 +121,13 @@ def collection(repositories: Path) -> Iterator[LabelledSeries]:
 
 
 def digest(values: Floats) -> str:
-    """Identify values: the start of a SHA-256 of their decimal forms."""
+    """Return a short checksum that identifies the values of a series."""
     text = ",".join(map(repr, values.tolist()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def labelled_table(repositories: Path, names: Sequence[str]) -> Iterator[str]:
-    """One row per engine and group: found / missed / wrong changes, and F1, by length."""
+    """Return by program and group how many labelled changes were found."""
     series = list(collection(repositories))
     yield f"| labels | engine | all | F1 | up to {SHORT} values | F1 | longer | F1 |"
     yield "| --- |" + " --- |" * 7
@@ -144,7 +144,7 @@ def labelled_table(repositories: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score]]:
-    """The length and the score of each series."""
+    """Return the length and the score of each series."""
     entry = ENTRIES[name]
     with ExitStack() as stack:
         if entry.method:
@@ -155,7 +155,7 @@ def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score
 
 
 def _read(clone: Path, commit: str, file: str, every: int) -> Mapping[str, Floats]:
-    """The series of a file by name, without missing values.
+    """Read the series of a file by name, without missing values.
 
     every: 0 for the file at the commit; otherwise the entries of every such version of the file up
     to the commit, because a published file only keeps the newest.
@@ -176,7 +176,7 @@ def _read(clone: Path, commit: str, file: str, every: int) -> Mapping[str, Float
 def _benchmark_action(
     clone: Path, commit: str, file: str, every: int
 ) -> list[tuple[str, list[Any]]]:
-    """The series of github-action-benchmark's data.js, as "SUITE:NAME"."""
+    """Read the series of github-action-benchmark's data.js by name."""
     versions = [commit]
     if every:
         log = _git(clone, "log", "--format=%H", commit, "--", file)

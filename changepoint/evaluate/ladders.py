@@ -1,4 +1,4 @@
-"""Ladders of single values: changes found in tables, and false ones in tables without any.
+"""Simulate ladders (short series of single values): found changes and false ones.
 
 A table has a row for each step and a column for each release. Published tables are CSV files of a
 user: a name and then the values in each line, without a heading.
@@ -35,14 +35,14 @@ SHUFFLES = 20
 
 
 def flagged(rows: Sequence[Floats]) -> list[int]:
-    """The number of changes in each row of a table."""
+    """Return how many changes are found in each row of a table."""
     noises = shared_noise(rows)
     found = (detect(row, noise=noise).changes for row, noise in zip(rows, noises, strict=True))
     return [sum(change.kind == "level" for change in changes) for changes in found]
 
 
 def false_rows(noise: Noise, length: int, tables: int, seed: int) -> Rate:
-    """How many rows of unchanged tables have a change."""
+    """Return how many rows without a change are said to have one."""
     random = np.random.default_rng(seed)
     hits = sum(
         bool(count) for _ in range(tables) for count in flagged(_table(noise, length, random))
@@ -51,7 +51,7 @@ def false_rows(noise: Noise, length: int, tables: int, seed: int) -> Rate:
 
 
 def stepped_rows(noise: Noise, loss: float, tables: int, seed: int) -> Rate:
-    """How many rows that lose ``loss`` at three places have a change."""
+    """Return how many rows with three losses are said to have a change."""
     random = np.random.default_rng(seed)
     steps = (1.0 + loss) ** (np.arange(RELEASES)[:, None] >= (4, 8, 11)).sum(axis=1)
     hits = 0
@@ -62,7 +62,7 @@ def stepped_rows(noise: Noise, loss: float, tables: int, seed: int) -> Rate:
 
 
 def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One line per noise: false rows of ``trials`` by length, found ones by loss."""
+    """Return false and found changes in ladders by noise and length."""
     tables = max(trials // ROWS, 1)
     columns = [f"false at {n}" for n in LENGTHS] + [f"three of {loss:.0%} at 14" for loss in LOSSES]
     yield f"| noise | {' | '.join(columns)} |"
@@ -74,7 +74,7 @@ def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def published_table(folder: Path, seed: int) -> Iterator[str]:
-    """One row per CSV file: rows with a change, changes, and the same in shuffled rows."""
+    """Return how many changes are found in published tables, and in shuffled ones."""
     random = np.random.default_rng(seed)
     yield "| table | rows | releases | rows with a change | changes | rows if shuffled |"
     yield "| --- |" + " ---: |" * 5
@@ -103,7 +103,7 @@ def _table(noise: Noise, length: int, random: np.random.Generator) -> list[Float
 
 
 def _read(path: Path) -> Iterable[Floats]:
-    """The complete rows of a table of positive values."""
+    """Read the complete rows of a table of positive values."""
     with path.open(newline="") as file:
         lines = [line[1:] for line in csv.reader(file)]
     width = max((len(line) for line in lines), default=0)

@@ -1,4 +1,4 @@
-"""Rates with confidence limits: false alarms of unchanged series, recall of stepped ones."""
+"""Measure false alarms and found steps in simulated series, with confidence limits."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from changepoint.evaluate.simulate import Noise, SeriesShape, draw
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """``hits`` of ``trials``."""
+    """How often something happened: ``hits`` of ``trials``."""
 
     hits: int
     trials: int
 
     @property
     def value(self) -> float:
-        """The share of hits."""
+        """The share of trials in which it happened."""
         return self.hits / self.trials
 
     def limits(self) -> tuple[float, float]:
-        """95 % confidence limits (Clopper and Pearson, Biometrika 26, 1934)."""
+        """The 95 % confidence limits of the share (Clopper and Pearson 1934)."""
         misses = self.trials - self.hits
         low = float(betaincinv(self.hits, misses + 1, 0.025)) if self.hits else 0.0
         high = float(betaincinv(self.hits + 1, misses, 0.975)) if misses else 1.0
@@ -37,7 +37,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Series with one step: the rate of detection, and the validity of the reported values.
+    """How often a simulated step is found, and how right the reported values are.
 
     found: a change exactly at the step. position, effect: among those found, the rates with the
     true place and the true size inside their intervals. other: a change somewhere else.
@@ -50,7 +50,7 @@ class Recall:
 
 
 def alarms(noise: Noise, ladder: SeriesShape, trials: int, seed: int) -> Rate:
-    """The rate of alarms of edivisive at the default budget in ``trials`` unchanged series."""
+    """Return how often edivisive raises an alarm in unchanged series."""
     random = np.random.default_rng(seed)
     hits = 0
     for _ in range(trials):
@@ -62,7 +62,7 @@ def alarms(noise: Noise, ladder: SeriesShape, trials: int, seed: int) -> Rate:
 def recall(
     noise: Noise, ladder: SeriesShape, *, sigma: float, step: float, at: int, trials: int, seed: int
 ) -> Recall:
-    """The recall of a relative ``step`` before position ``at``, by edivisive, default budget."""
+    """Return how often edivisive finds a step before position ``at``."""
     random = np.random.default_rng(seed)
     found = positions = effects = other = near = 0
     for _ in range(trials):

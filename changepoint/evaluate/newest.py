@@ -1,4 +1,4 @@
-"""The first night: how often a step at the newest position of a replicated line is found."""
+"""Simulate the first night after a change: how often it is found at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALARM_POSITIONS = 100
 
 
 def found(noise: Noise, positions: int, step: float, trials: int, seed: int) -> Rate:
-    """How often a step at the newest of ``positions`` is reported there."""
+    """Return how often a step at the newest position is found there."""
     random = np.random.default_rng(seed)
     shape = SeriesShape(positions, REPLICATES)
     hits = 0
@@ -34,7 +34,7 @@ def found(noise: Noise, positions: int, step: float, trials: int, seed: int) -> 
 
 
 def newest_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise: steps found on their first night, and alarms per 1000 nights.
+    """Return by noise how often steps are found in their first night.
 
     Alarms are those of the whole search, in ``trials`` series that grow to 100 positions.
     """

@@ -1,4 +1,4 @@
-"""A user's view night by night: new false alarms, recall near the step, and delay.
+"""Simulate nights one after another: new false alarms, found steps, and delay.
 
 Each night appends one position and searches the whole prefix. An alarm is counted on the first
 night that reports a change there: within ``MARGIN`` positions of an earlier one it is the same
@@ -33,7 +33,7 @@ Places = Callable[[Floats, Ints], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Alarms:
-    """New alarms per 1000 nights, with 95 % limits from the scatter between series."""
+    """New false alarms per 1000 nights, with 95 % limits."""
 
     rate: float
     low: float
@@ -45,7 +45,7 @@ class Alarms:
 
 
 def reported(method: str, alarms_per_1000: float) -> Places:
-    """The positions a method of ``detect`` reports at a budget."""
+    """Return the positions of changes that a method reports at a budget."""
 
     def places(values: Floats, labels: Ints) -> list[int]:
         positions = None if len(labels) == labels[-1] + 1 else labels
@@ -58,7 +58,7 @@ def reported(method: str, alarms_per_1000: float) -> Places:
 def alarms(
     places: Places, noise: Noise, length: int, trials: int, seed: int, replicates: int = 1
 ) -> Alarms:
-    """New alarms of ``trials`` unchanged series that grow to ``length`` positions."""
+    """Return new false alarms in unchanged series that grow to ``length`` positions."""
     random = np.random.default_rng(seed)
     shape = SeriesShape(length, replicates)
     drawn = (draw(noise, shape, random, sigma=SIGMA) for _ in range(trials))
@@ -86,7 +86,7 @@ def _new_alarms(places: Places, values: Floats, shape: SeriesShape) -> int:
 
 
 def recall(places: Places, noise: Noise, step: float, trials: int, seed: int) -> Rate:
-    """How often a step somewhere in the middle three fifths of 200 is found within the margin."""
+    """Return how often a step in the middle of a series is found near its place."""
     random = np.random.default_rng(seed)
     hits = 0
     for _ in range(trials):
@@ -99,7 +99,7 @@ def recall(places: Places, noise: Noise, step: float, trials: int, seed: int) ->
 def delays(
     places: Places, noise: Noise, step: float, replicates: int, trials: int, seed: int
 ) -> tuple[float, float]:
-    """Median and 90 % quantile of the nights until a step after 100 nights is found.
+    """Return after how many nights a step is found: the median and the 90 % quantile.
 
     The night of the step is the first. Infinite if 40 nights do not suffice.
     """
@@ -125,7 +125,7 @@ def delays(
 
 
 def coverage(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """How often the intervals of position and effect of the default method contain the truth."""
+    """Return how often the intervals of found steps hold the true place and size."""
     random = np.random.default_rng(seed)
     position = effect = found = 0
     for _ in range(trials):

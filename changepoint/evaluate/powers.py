@@ -1,4 +1,4 @@
-"""How often a step of the reported detectable size is found."""
+"""Simulate whether steps of the reported detectable size are really found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ contains the truth."""
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """found: rate of steps of the reported size, if one is reported. reported: median size."""
+    """How often steps of the reported detectable size are found, and that size."""
 
     found: Rate
     reported: float
@@ -46,7 +46,7 @@ def power(
     fresh: bool = False,
     min_effect: float = 0.0,
 ) -> Power:
-    """Take the detectable size from unchanged series, and search for such steps in similar ones.
+    """Return how often steps of the detectable size are found in similar series.
 
     The step is a drop in the middle or, if ``fresh``, before the last positions.
     """
@@ -75,7 +75,7 @@ def power(
 
 
 def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise, place and number of replicates, one column per number of positions."""
+    """Return by noise, place and length how often such steps are found."""
     yield "| noise | step | replicates | " + " | ".join(map(str, POSITIONS)) + " |"
     yield "| --- | --- | --- |" + " --- |" * len(POSITIONS)
     for name in kinds:

@@ -1,4 +1,4 @@
-"""Simulated performance series: ladders of replicated positions with kinds of noise."""
+"""Simulate series of measurements with many kinds of noise."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LEVEL = 100.0
 
 @dataclass(frozen=True, slots=True)
 class SeriesShape:
-    """The shape of a series: how many positions and how many replicates of each."""
+    """How many positions a simulated series has, and how many values at each."""
 
     positions: int
     replicates: int
 
     def labels(self) -> Ints:
-        """The position of each value, (positions * replicates,)."""
+        """The position of each value of the series."""
         return np.repeat(np.arange(self.positions), self.replicates)
 
     def __str__(self) -> str:
@@ -33,51 +33,51 @@ class SeriesShape:
 
 
 def gauss(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Independent normal values."""
+    """Return normal noise."""
     return random.normal(size=(ladder.positions, ladder.replicates))
 
 
 def t3(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Heavy tails: Student's t with three degrees of freedom, scaled to a deviation of 1."""
+    """Return noise with heavy tails (Student's t with three degrees of freedom)."""
     shape = (ladder.positions, ladder.replicates)
     return np.asarray(random.standard_t(3, size=shape) / np.sqrt(3.0), dtype=np.float64)
 
 
 def bimodal(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Two modes, four deviations apart; each replicate is in the lower one three times in ten."""
+    """Return noise that jumps between two levels, four deviations apart."""
     low = random.random((ladder.positions, ladder.replicates)) < 0.3
     return gauss(random, ladder) - 4.0 * low
 
 
 def spikes(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values of which 2 % are ten to twenty deviations too low."""
+    """Return normal noise in which 2 % of the values are far too low."""
     shape = (ladder.positions, ladder.replicates)
     hit = random.random(shape) < 0.02
     return gauss(random, ladder) - hit * random.uniform(10.0, 20.0, shape)
 
 
 def quantised(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values rounded to about 20 levels."""
+    """Return normal noise rounded to about 20 levels."""
     return np.round(gauss(random, ladder) / 0.3) * 0.3
 
 
 def coarse(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values rounded to steps of two deviations: three or four levels."""
+    """Return normal noise rounded to three or four levels."""
     return np.round(gauss(random, ladder) / 2.0) * 2.0
 
 
 def position_half(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values; positions differ too, by half the deviation of replicates."""
+    """Return normal noise in which positions differ, too, by half as much."""
     return gauss(random, ladder) + 0.5 * random.normal(size=(ladder.positions, 1))
 
 
 def position_equal(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values; positions differ as much as replicates do."""
+    """Return normal noise in which positions differ as much as repeated values."""
     return gauss(random, ladder) + random.normal(size=(ladder.positions, 1))
 
 
 def autocorrelated(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """An autoregression of order one with a coefficient of .5 and a deviation of 1."""
+    """Return noise in which each value depends on the one before."""
     fresh = gauss(random, ladder)
     values = fresh.copy()
     for i in range(1, ladder.positions):
@@ -86,12 +86,12 @@ def autocorrelated(random: np.random.Generator, ladder: SeriesShape) -> Floats:
 
 
 def autocorrelated_wide(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """The same, but the innovation of each night has a deviation of 1, the values one of 1.15."""
+    """Return noise in which values depend on the one before, with more spread."""
     return np.asarray(autocorrelated(random, ladder) / np.sqrt(0.75), dtype=np.float64)
 
 
 def drift(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Normal values that rise by 5 % in 500 positions if the deviation is 2 % of the level."""
+    """Return normal noise that slowly rises, by 5 % in 500 positions."""
     return gauss(random, ladder) + 0.005 * np.arange(ladder.positions)[:, None]
 
 
@@ -121,7 +121,7 @@ def draw(
     step: float = 0.0,
     at: int = 0,
 ) -> Floats:
-    """A series of (positions * replicates,) values with a relative step before position ``at``.
+    """Return a simulated series with a step before position ``at``.
 
     sigma: noise in percent of the level. step: as a fraction, 0 for none.
     """

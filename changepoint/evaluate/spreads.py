@@ -1,4 +1,4 @@
-"""Simulated changes of spread: alarms, false alerts at steps of level, recall and delay.
+"""Simulate changes of spread: false alarms, found ones and delay.
 
 Changes of level are searched first, as in a user's night, and passed on.
 """
@@ -43,7 +43,7 @@ LADDERS = (
 
 
 def flicker(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """A constant where one value in thirty is a quantum higher."""
+    """Return a constant series in which one value in thirty is slightly higher."""
     high = random.random((ladder.positions, ladder.replicates)) < 1.0 / 30.0
     return high.astype(np.float64)
 
@@ -56,14 +56,14 @@ UNCHANGED: Mapping[str, Noise] = MappingProxyType(
 def louder(
     noise: Noise, ladder: SeriesShape, random: np.random.Generator, ratio: float, at: int
 ) -> Floats:
-    """Values (positions * replicates,) with ``ratio`` times the noise from position ``at`` on."""
+    """Return a series that is ``ratio`` times as noisy from position ``at`` on."""
     deviations = nightly.SIGMA * noise(random, ladder)
     deviations[at:] *= ratio
     return (LEVEL + deviations).ravel()
 
 
 def changes(values: Floats, labels: Ints, budget: float = 0.5) -> tuple[SpreadChange, ...]:
-    """Changes of spread between the changes of level that the default budget finds."""
+    """Return the changes of spread that are found between changes of level."""
     positions = None if len(labels) == labels[-1] + 1 else labels
     found = detect(values, positions=positions, alarms_per_1000=budget).changes
     levels = [int(change.position) for change in found if change.kind == "level"]
@@ -71,17 +71,17 @@ def changes(values: Floats, labels: Ints, budget: float = 0.5) -> tuple[SpreadCh
 
 
 def places(values: Floats, labels: Ints) -> list[int]:
-    """The positions of the changes of spread at the default budget."""
+    """Return the positions of the found changes of spread."""
     return [change.at for change in changes(values, labels)]
 
 
 def unstepped(values: Floats, _labels: Ints) -> list[int]:
-    """The same for single values whose level is known not to change."""
+    """Return the positions of changes of spread, given that the level never changes."""
     return [change.at for change in find(read(values, None), [], 0.5)]
 
 
 def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """Rates of spread alerts caused by a step of level, before and after the step is found.
+    """Return how often a step of level is mistaken for a change of spread.
 
     The step is after 100 nights; the nights from the 96th to the 145th are searched.
     """
@@ -103,7 +103,7 @@ def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, R
 def recall(
     noise: Noise, ladder: SeriesShape, ratio: float, trials: int, seed: int
 ) -> tuple[Rate, Rate, Rate]:
-    """A change in the middle: rate found within ``NEAR``, and coverage of both intervals."""
+    """Return how often a change of spread in the middle is found."""
     random = np.random.default_rng(seed)
     at = ladder.positions // 2
     near = min(NEAR, max(ladder.positions // 10, 1))
@@ -119,7 +119,7 @@ def recall(
 
 
 def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[float, float]:
-    """Median and 90 % quantile of the nights until a change of spread is reported.
+    """Return after how many nights a change of spread is found.
 
     The standard deviation of normal values grows by ``ratio`` 40 positions before the end. Infinite
     if it is not reported by then.
@@ -142,7 +142,7 @@ def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[f
 
 
 def spread_table(trials: int, seed: int) -> Iterator[str]:
-    """Five tables: nightly alarms, alerts at steps of level, recall, delay, ladders."""
+    """Return five tables on changes of spread."""
     yield "| noise | new alarms of spread per 1000 nights | nights |"
     yield "| --- | --- | --- |"
     for name, noise in UNCHANGED.items():
@@ -175,7 +175,7 @@ def spread_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def _ladder_rows(trials: int, seed: int) -> Iterator[str]:
-    """Alarms of unchanged ladders of all kinds, and recall of normal ones."""
+    """Return how often changes of spread are found in short series."""
     names = ("gauss", "t3", "bimodal", "spikes", "quantised", "position 1")
     ratios = (3.0, 5.0, 10.0)
     yield "| ladder | " + " | ".join([*names, *(f"{ratio:g} found" for ratio in ratios)]) + " |"

@@ -38,7 +38,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line. An error of the user prints one line and exits with code 2."""
+    """Run the command line. An error that the user can fix is one line, with exit code 2."""
     signal.signal(signal.SIGTERM, _interrupt)
     # The account of the servers must be able to enter and read the files that builds install.
     os.umask(0o022)
@@ -80,7 +80,7 @@ def _mistake(error: Exception) -> str | None:
 
 
 def _is_of_the_file_system(error: OSError) -> bool:
-    """Return whether a path is not what it should be, such as a link to nowhere."""
+    """Return whether an error is about a path that is missing or of the wrong kind."""
     dangles = error.errno == errno.ENOENT and os.path.islink(error.filename)  # noqa: PTH114 - bytes
     return dangles or error.errno in _OF_THE_FILE_SYSTEM
 
@@ -95,7 +95,7 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    """Stop after a termination signal as after ctrl-C: end servers, remove folders.
+    """On a termination signal, stop as on ctrl-C: end servers and remove their folders.
 
     The number distinguishes the signal from ctrl-C, which the terminal sends to child processes
     too.

@@ -1,4 +1,4 @@
-"""The verb ack."""
+"""The verb `ack`: acknowledge a regression until a given day."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ack_verb(
     until: UntilOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Acknowledge a regression until a day.
+    """Acknowledge a regression until a given day.
 
     After that day the regression returns to the state of its last measurement. A regression that
     recovers before is resolved anyway.

@@ -1,4 +1,4 @@
-"""The command line's root: it imports the module of a verb when that verb is called."""
+"""The root of the command line, which imports the module of a verb when that verb is called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.cli.verbs import GROUPS, VERBS, Verb
 
 
 class VerbGroup(TyperGroup):
-    """The root command. Its help comes from the table of verbs, without importing any verb."""
+    """The root command. Its help is made from a table, without importing any verb."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all verbs, in the order of the help."""
@@ -95,11 +95,11 @@ def _verbosity(
         ),
     ] = False,
 ) -> None:
-    """The options of every verb."""
+    """Return the options --verbose and --quiet, which every verb has."""
 
 
 def _with_verbosity(command: Any) -> Any:
-    """Add the options of every verb to a command, or to all commands of a group."""
+    """Add --verbose and --quiet to a command, or to all commands of a group."""
     for each in getattr(command, "commands", {"": command}).values():
         options = get_command_from_info(
             CommandInfo(callback=_verbosity),

@@ -1,4 +1,4 @@
-"""The verb article."""
+"""The verb `article`: write an article about a table, as markdown to edit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.use_cases.planning import PlanningContext
 
 @app.command("article")
 def article_verb(
-    name: Annotated[str, typer.Argument(help="The [[table]] of the configuration.")],
+    name: Annotated[str, typer.Argument(help="Name of a [[table]] in nightshift.toml.")],
     output: Annotated[
         Path | None, typer.Option(help="Write into this file instead of the terminal.")
     ] = None,

@@ -1,4 +1,4 @@
-"""The verb backfill."""
+"""The verb `backfill`: measure skipped revisions, the most informative first."""
 
 from __future__ import annotations
 

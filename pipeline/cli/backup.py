@@ -1,4 +1,4 @@
-"""The verb backup."""
+"""The verb `backup`: back up everything that cannot be derived again."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def backup_verb(
         return
     out.print(
         f"{done.name} in {address}: {plural(done.files, 'file')}, {done.sent} new "
-        f"({done.bytes / 1e6:.1f} MB), {plural(done.removed, 'older generation')} removed",
+        f"({done.bytes / 1000000.0:.1f} MB), {plural(done.removed, 'older backup')} removed",
         markup=False,
     )

@@ -1,4 +1,4 @@
-"""The verb bisect."""
+"""The verb `bisect`: search for the revision that caused a regression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.comparison_options import ModeOption
+from pipeline.cli.comparison_options import BudgetOption, ModeOption, WorkloadOption
 from pipeline.cli.console import out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption, read_option
 from pipeline.cli.output import print_json
@@ -30,24 +30,23 @@ def bisect_verb(
         typer.Argument(help="A regression: the beginning of its fingerprint.", show_default=False),
     ] = "",
     line: Annotated[
-        str, typer.Option(help="A line of the configuration, or a major version.")
+        str, typer.Option(help="Name of a line in nightshift.toml, or a major version.")
     ] = "",
-    good: Annotated[str, typer.Option(help="The revision before the change.")] = "",
-    bad: Annotated[str, typer.Option(help="A revision after the change.")] = "",
+    good: Annotated[str, typer.Option(help="A good revision: one before the change.")] = "",
+    bad: Annotated[str, typer.Option(help="A bad revision: one after the change.")] = "",
     target: Annotated[str, typer.Option(help="The DBMS, if --line is a major version.")] = "",
     step: Annotated[list[str] | None, typer.Option(help="A step that changed; repeatable.")] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help="A metric that changed; repeatable. Default: [detect] metrics."),
     ] = None,
-    workload: Annotated[str, typer.Option(help="A workload of the configuration.")] = "",
+    workload: WorkloadOption = "",
     mode: ModeOption = None,
     smallest: Annotated[
-        str, typer.Option(help="Smallest change of interest. Default: [detect] min_effect.")
+        str,
+        typer.Option(help="Smallest relative change that matters. Default: [detect] min_effect."),
     ] = "",
-    budget: Annotated[
-        str, typer.Option(help="Limit of the measured time, for example 30m.")
-    ] = "2h",
+    budget: BudgetOption = "2h",
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
@@ -98,7 +97,7 @@ def bisect_verb(
 
 
 def as_json(found: Bisected) -> dict[str, Any]:
-    """Return the results as JSON: the largest change first, or the two ends if there is none."""
+    """Return the result of a bisection as JSON: the largest change, or the two ends without one."""
     worst = found.worst
     row = (worst.rows if worst else found.ends)[0]
     return {
@@ -119,7 +118,7 @@ def as_json(found: Bisected) -> dict[str, Any]:
 
 
 def show(found: Bisected) -> None:
-    """Print each change with its rows, or the largest change that the two ends may still hide."""
+    """Print each change that a bisection found, or how large a change it may have missed."""
     if not found.found:
         same = found.outcome == "no change"
         known = "do not differ" if same else "may or may not differ (undecided)"

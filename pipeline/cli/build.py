@@ -1,4 +1,4 @@
-"""The verb build."""
+"""The verb `build`: make one build, or every build of the plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ def build_verb(
             help="For the sources git and tags: another repository, an address or a folder."
         ),
     ] = "",
-    branch: Annotated[str, typer.Option(help="For the source git: another branch.")] = "",
+    branch: Annotated[
+        str,
+        typer.Option(
+            help=("For the source git: the branch of the commit, if not the default one.")
+        ),
+    ] = "",
     options: Annotated[str, typer.Option(help="Name of the build options.")] = "",
     again: Annotated[
         bool, typer.Option("--again", help="Retry builds that failed before.")
@@ -68,6 +73,6 @@ def build_verb(
     for group in identical(builds):
         names = ", ".join(build.version for build in group)
         out.print(
-            f"{names} are the same binary; measuring both makes them controls of each other",
+            f"{names} are the same binary: differences between their results are noise",
             markup=False,
         )

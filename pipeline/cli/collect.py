@@ -1,4 +1,4 @@
-"""The verb collect."""
+"""The verb `collect`: collect results from other machines, each run once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb compare."""
+"""The verb `compare`: measure two builds in turn until their difference is clear."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.cli.comparison_options import (
     comparison_request,
 )
 from pipeline.cli.console import out, screen
-from pipeline.cli.options import ConfigOption
+from pipeline.cli.options import FORMAT, ConfigOption
 from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
@@ -36,7 +36,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 class CompareFormat(StrEnum):
-    """Output formats of a comparison."""
+    """How a comparison is printed: as text, markdown or JSON."""
 
     TEXT = "text"
     JSON = "json"
@@ -57,9 +57,7 @@ def compare_verb(
     again: AgainOption = False,
     results: ResultsOption = None,
     config: ConfigOption = DEFAULT_FILE,
-    form: Annotated[
-        CompareFormat, typer.Option("--format", help="Output format.")
-    ] = CompareFormat.TEXT,
+    form: Annotated[CompareFormat, FORMAT] = CompareFormat.TEXT,
 ) -> None:
     """Measure two builds in turn until their difference is clear.
 

@@ -1,4 +1,4 @@
-"""Arguments and options of the verbs that compare two builds."""
+"""Arguments and options that the verbs for comparing two builds share."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HeadArgument = Annotated[
 ]
 StepOption = Annotated[list[str] | None, typer.Option(help="A step or group of steps; repeatable.")]
 MetricOption = Annotated[list[str] | None, typer.Option(help="A metric to compare; repeatable.")]
-WorkloadOption = Annotated[str, typer.Option(help="A workload of the configuration.")]
 SmallestOption = Annotated[
-    str, typer.Option(help="Smallest change of interest. Default: 2%, in mode count 0.5%.")
+    str,
+    typer.Option(help="Smallest relative change that matters. Default: 2%, in mode count 0.5%."),
 ]
 ModeOption = Annotated[
     Mode | None,
@@ -33,12 +33,15 @@ ModeOption = Annotated[
         "that of the workload."
     ),
 ]
-BudgetOption = Annotated[str, typer.Option(help="Limit of the measured time, for example 30m.")]
-GateOption = Annotated[
-    bool, typer.Option("--gate", help="Exit with code 1 if there is a regression.")
-]
 AgainOption = Annotated[
     bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
+]
+BudgetOption = Annotated[str, typer.Option(help="Limit of the measured time, for example 30m.")]
+WorkloadOption = Annotated[
+    str, typer.Option(help="Name of the workload in nightshift.toml to measure with.")
+]
+GateOption = Annotated[
+    bool, typer.Option("--gate", help="Exit with code 1 if there is a regression.")
 ]
 ResultsOption = Annotated[
     Path | None, typer.Option(help="Results folder to use instead of paths.results.")
@@ -55,10 +58,10 @@ def comparison_request(
     budget: str,
     mode: Mode | None = None,
 ) -> ComparisonRequest:
-    """Return the request that the options describe. Raises UserError for an invalid value."""
+    """Return the comparison that the options ask for. Raises UserError if one is invalid."""
     effect = read_option("smallest", smallest, parse_percent) if smallest else None
     if effect is not None and effect >= 1:
-        raise UserError(f"--smallest: {smallest} is not below 100%")
+        raise UserError(f"--smallest must be below 100%, not {smallest}")
     seconds = read_option("budget", budget, parse_duration)
     return ComparisonRequest(
         base, head, steps or (), metrics or (), workload, effect, seconds, mode

@@ -1,4 +1,4 @@
-"""The verb confirm."""
+"""The verb `confirm`: measure suspected regressions again, worst first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.app import app
-from pipeline.cli.comparison_options import ModeOption
+from pipeline.cli.comparison_options import AgainOption, ModeOption
 from pipeline.cli.console import out, screen
 from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
@@ -36,9 +36,7 @@ def confirm_verb(
             show_default=False,
         ),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
-    ] = False,
+    again: AgainOption = False,
     mode: ModeOption = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
@@ -75,7 +73,7 @@ def _style(outcome: ConfirmOutcome) -> str | None:
 
 
 def _line(outcome: ConfirmOutcome, regression: Regression) -> str:
-    """Describe an outcome in one line."""
+    """Describe the outcome of confirming one regression in one line."""
     way = "worse" if outcome.worse else "better"
     decisive = [row for row in outcome.rows if row.verdict in (way, "failed")] or outcome.rows
     largest = max(decisive, key=lambda row: abs(row.effect), default=None)

@@ -1,4 +1,4 @@
-"""The two output streams of the verbs: results on one, progress and warnings on the other."""
+"""Where verbs print: results on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def screen() -> Console:
-    """Return the console that shows progress.
+    """Return the console that shows progress, on standard error.
 
     If the terminal also shows the results, one console must draw both; otherwise a table would
     overwrite the progress bar.
@@ -29,7 +29,7 @@ def screen() -> Console:
 
 
 class Verbosity(Enum):
-    """The log level of the events that are printed on standard error."""
+    """How much is printed on standard error: warnings only, or every logged event."""
 
     QUIET = logging.ERROR
     USUAL = logging.WARNING
@@ -41,8 +41,8 @@ FRUITLESS = 3
 
 
 def fail_without_figure() -> NoReturn:
-    """End a verb that measured no run, with exit code ``FRUITLESS``."""
-    fail("no run was measured; the warnings above and `nightshift nights` give the reasons")
+    """End a verb that measured nothing, with exit code ``FRUITLESS``."""
+    fail("no run could be measured; the warnings above and `nightshift nights` say why")
     sys.exit(FRUITLESS)
 
 
@@ -82,7 +82,7 @@ _lines = EventLines()
 
 
 def show_events(verbosity: Verbosity = Verbosity.USUAL) -> None:
-    """Print logged events of the pipeline from the level of ``verbosity`` on."""
+    """Print the pipeline's logged events that are at least as important as ``verbosity``."""
     _lines.setLevel(verbosity.value)
     logger = logging.getLogger(LOGGER)
     logger.setLevel(logging.INFO)
@@ -91,5 +91,5 @@ def show_events(verbosity: Verbosity = Verbosity.USUAL) -> None:
 
 
 def is_quiet() -> bool:
-    """Return whether only results and errors are printed."""
+    """Return whether only results and errors are printed (--quiet)."""
     return _lines.quiet

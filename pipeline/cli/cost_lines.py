@@ -1,4 +1,4 @@
-"""Text lines of server costs: one for each night and each regression."""
+"""Text lines for what rented servers cost: one for each night and each regression."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pipeline.text.units import plural, show_duration, show_money, show_small_mo
 
 
 def cost_lines(bills: Bills) -> list[str]:
-    """Return a line for each bill, and the sum as last line."""
+    """Return a line for each night and regression with its cost; the last line is the sum."""
     return [
         *(_night(night, bills) for night in bills.nights),
         *(_regression(regression, bills) for regression in bills.regressions),

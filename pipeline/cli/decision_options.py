@@ -1,4 +1,4 @@
-"""Options of the verbs that record a decision, and the output of the new state."""
+"""Options of the verbs that record a decision about a regression, as ``ack`` and ``wontfix``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FingerprintArgument = Annotated[
         help="The regression: its fingerprint or the beginning of it.", show_default=False
     ),
 ]
-NoteOption = Annotated[str, typer.Option(help="Reason, for later readers.")]
+NoteOption = Annotated[str, typer.Option(help="Why you decide so, for later readers.")]
 UntilOption = Annotated[
     datetime | None,
     typer.Option(
@@ -30,7 +30,7 @@ UntilOption = Annotated[
 
 
 def show_state(fingerprint: str, state: RegressionState, form: Format) -> None:
-    """Print the state of a regression after a decision."""
+    """Print the new state of a regression after a decision about it."""
     if form is Format.JSON:
         print_json({"fingerprint": fingerprint, "state": state.value})
     else:

@@ -1,4 +1,4 @@
-"""The verb detect."""
+"""The verb `detect`: search the series for changes and group them by cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the regressions that a detection found, one line each."""
+"""Print the regressions that detection found, one line each."""
 
 from __future__ import annotations
 

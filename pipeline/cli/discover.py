@@ -1,4 +1,4 @@
-"""The verb discover."""
+"""The verb `discover`: list the revisions that the sources of the targets offer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb doctor."""
+"""The verb `doctor`: report what disturbs measurements on this machine."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
 
 def word(found: CheckResult) -> str:
-    """Return the word for the result of a check: its severity if bad, else its verdict."""
+    """Return the word shown for a check: "ok", or the severity of what is wrong."""
     return _WORDS[found.level] if found.verdict is Verdict.BAD else found.verdict.value
 
 
 def listed(checks: Sequence[CheckResult], width: int) -> Iterator[Text]:
-    """Yield lines of at most ``width`` columns: checks by group, worst first.
+    """Yield the lines of the machine's checks by group, worst first, at most ``width`` wide.
 
     A bad result is followed by its effect and its remedy.
     """
@@ -95,12 +95,12 @@ def listed(checks: Sequence[CheckResult], width: int) -> Iterator[Text]:
 
 
 def _wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Wrap a text, but never within an option of a command or a package name."""
+    """Wrap a text into lines, but never inside an option or a package name."""
     return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def summary(words: Sequence[str]) -> str:
-    """Return the one-line summary of all checks."""
+    """Return a one-line summary of all checks of the machine."""
     counts = {word: words.count(word) for word in _STYLES if word in words}
     reported = ", ".join(f"{count} {word}" for word, count in counts.items())
     end = "not fit to measure" if "refuse" in counts else "fit to measure"

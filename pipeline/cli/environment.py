@@ -1,4 +1,4 @@
-"""The verb environment."""
+"""The verb `environment`: list changes of machines, and how machines differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def environment_verb(
     last: Annotated[int, typer.Option(min=1, help="Number of events to list.")] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """List the machines' events, offsets and noise.
+    """List changes of machines, and how machines differ.
 
     The data come from the controls at the last detection: machines that were replaced or updated,
     that drift or changed for an unknown reason, and the offset of each machine from the first

@@ -1,4 +1,4 @@
-"""The verb explain."""
+"""The verb `explain`: explain why regressions are slower, with the evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import out, screen
-from pipeline.cli.options import ConfigOption, QuickOption, read_option
+from pipeline.cli.options import FORMAT, ConfigOption, QuickOption, read_option
 from pipeline.cli.output import print_json
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
@@ -55,9 +55,7 @@ def explain_verb(
     budget: Annotated[
         str, typer.Option(help="Time limit for the tests of one regression.")
     ] = "20m",
-    form: Annotated[
-        ExplanationFormat, typer.Option("--format", help="Output format.")
-    ] = ExplanationFormat.TEXT,
+    form: Annotated[ExplanationFormat, FORMAT] = ExplanationFormat.TEXT,
 ) -> None:
     """Explain why regressions are slower, with the evidence.
 
@@ -80,7 +78,7 @@ def explain_verb(
 
 
 def _show(explanation: Explanation, folder: Path) -> None:
-    """Print the class of a regression and the findings of its steps, worst first.
+    """Print why a regression is slower: its class, and the findings of its steps, worst first.
 
     ``folder`` holds the flame graphs.
     """

@@ -1,4 +1,4 @@
-"""The verbs of the fleet: quote, up, status, costs, down and reap."""
+"""The verbs of `fleet`, which rent bench servers: quote, up, status, costs, down and reap."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _seconds(ttl: str) -> float:
 
 
 def _quoted(asked: Quote, context: Context) -> list[str]:
-    """Return the text lines of a quote."""
+    """Return the text lines of a price quote for a night's servers."""
     lines = []
     for request in asked.server_requests:
         (kind, at), *others = request.places
@@ -177,7 +177,7 @@ def _quoted(asked: Quote, context: Context) -> list[str]:
 
 
 def _listed(found: FleetStatus) -> list[str]:
-    """Return the text lines of a status."""
+    """Return the text lines that list the existing servers."""
     moment = now()
     lines = []
     for each in found.servers:
@@ -201,7 +201,7 @@ def _listed(found: FleetStatus) -> list[str]:
 
 
 def _swept(swept: Swept, form: Format) -> None:
-    """Print the deleted resources. Raises UserError if some could not be deleted."""
+    """Print which servers and resources were deleted. Raises UserError if some remain."""
     if form is Format.JSON:
         print_json(swept._asdict())
     else:

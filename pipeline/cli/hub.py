@@ -1,4 +1,4 @@
-"""The verbs of the hub: up and status."""
+"""The verbs of `hub`, which runs Prometheus and Grafana: up and status."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
 
 
 def _status_lines(found: HubStatus) -> list[str]:
-    """Return the text lines of a status."""
+    """Return the text lines about the hub's services and their data."""
     lines = [
         "the hub is not running; start it with `nightshift hub up`"
         if found.state is None
@@ -77,5 +77,5 @@ def _status_lines(found: HubStatus) -> list[str]:
 
 
 def _tell(text: str) -> None:
-    """Print one line of progress, unbuffered, because the reader may be a log."""
+    """Print one line of progress at once, without buffering."""
     out.print(f"hub: {text}", markup=False)

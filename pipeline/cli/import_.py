@@ -1,4 +1,4 @@
-"""The verb import."""
+"""The verb `import`: import a table of absolute values that was measured elsewhere."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 group = add_group("import")
 
+MachineOption = Annotated[
+    str, typer.Option(help="The machine class that measured, if the files do not name it.")
+]
+
 
 @group.command("csv")
 def csv_verb(
@@ -36,9 +40,7 @@ def csv_verb(
         str, typer.Option(help="Name of the line that the versions form. Default: the file's name.")
     ] = "",
     target: Annotated[str, typer.Option(help="The DBMS, if the file does not name it.")] = "",
-    machine: Annotated[
-        str, typer.Option(help="The machine class, if the file does not name it.")
-    ] = "",
+    machine: MachineOption = "",
     metric: Annotated[str, typer.Option(help="The metric, if the file does not name it.")] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
@@ -51,7 +53,7 @@ def csv_verb(
 
 
 def _verb(name: str) -> Callable[..., None]:
-    """Return the command that imports files of a format."""
+    """Return the command that imports files of one format."""
 
     def verb(
         files: Annotated[list[Path], typer.Argument(help="Files, the oldest revision first.")],
@@ -64,9 +66,7 @@ def _verb(name: str) -> Callable[..., None]:
         target: Annotated[
             str, typer.Option(help="The measured program. Default: the name of the line.")
         ] = "",
-        machine: Annotated[
-            str, typer.Option(help="The machine class, if the files do not name it.")
-        ] = "",
+        machine: MachineOption = "",
         lower: Annotated[
             list[str] | None,
             typer.Option(

@@ -1,4 +1,4 @@
-"""The verb ingest."""
+"""The verb `ingest`: add new bundles (run archives) to the store (the database)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 @app.command("ingest")
 def ingest_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Add new bundles to the store.
+    """Add new bundles (run archives) to the store (the database).
 
     An unusable bundle is moved to results/quarantine, with a note beside it.
 

@@ -1,4 +1,4 @@
-"""Print the result of an ingest."""
+"""Print how many bundles were added to the store, and which were refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.storage.ingest import IngestReport
 
 
 def show_ingested(report: IngestReport, form: Format) -> None:
-    """Print the result of an ingest. Exits with code 2 if a bundle was refused."""
+    """Print the result of adding bundles to the store. Exits with code 2 if one was refused."""
     if form is Format.JSON:
         print_json(
             {

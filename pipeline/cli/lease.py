@@ -1,4 +1,4 @@
-"""The verbs of the machine's lease: status, take and break."""
+"""The verbs of `lease`, the exclusive use of this machine: status, take and break."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _described(claim: Claim, lease: Lease) -> dict[str, object]:
 
 
 def _lines(claim: Claim, lease: Lease) -> list[str]:
-    """Return text lines that describe the holder of a lease."""
+    """Return text lines that say who holds the lease of this machine."""
     pids = ", ".join(str(each.pid) for each in claim.holders)
     expired = " (it has expired)" if lease.expired(claim) else ""
     return [

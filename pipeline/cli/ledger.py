@@ -1,4 +1,4 @@
-"""The verb ledger."""
+"""The verb `ledger`: show the cost of alarms and the smallest detectable changes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _alarm(alarm: Alarm, price: Money | None) -> str:
 
 
 def _spent(spent: Spent, price: Money | None) -> str:
-    """Return the measured machine time as text, in all and by purpose."""
+    """Return the machine time of nights and experiments as text, in all and by purpose."""
     parts = [f"{name} {show_duration(60 * minutes)}" for name, minutes in spent if minutes]
     of = f": {', '.join(parts)}" if parts else ""
     at = f"; an hour is {show_money(price)}" if price is not None else ""
@@ -82,7 +82,7 @@ def _spent(spent: Spent, price: Money | None) -> str:
 
 
 def _money(minutes: float, price: Money | None) -> str:
-    """Return the cost of some minutes in parentheses; empty if the machine has no price."""
+    """Return what some minutes of the machine cost, in parentheses; empty without a price."""
     return f" ({show_money(cost_of(minutes, price))})" if price is not None else ""
 
 
@@ -99,7 +99,7 @@ def _series(one: Sensitivity) -> str:
 
 
 def _tree(ledger: Ledger, price: Money | None) -> dict[str, Any]:
-    """Return the ledger for JSON; ``money`` and ``currency`` only if the machine has a price."""
+    """Return the ledger of alarms as a JSON object."""
     return {
         "alarms": len(ledger.alarms),
         **{verdict.replace(" ", "_"): ledger.count(verdict) for verdict in VERDICTS},

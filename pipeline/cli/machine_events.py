@@ -1,4 +1,4 @@
-"""Text lines of the environment events of machines."""
+"""Text lines about changes of machines (environment events)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIGURES = 3
 
 
 def show_recent(results: Path) -> None:
-    """Print the events of the last week before the newest night with a control.
+    """Print the changes of machines in the week before the newest night with controls.
 
     Continuing drifts are included, whenever they began.
     """
@@ -36,7 +36,7 @@ def show_recent(results: Path) -> None:
 
 
 def event_line(event: EnvironmentEvent) -> str:
-    """Describe an event in one line: time, machine, kind, size."""
+    """Describe a change of a machine in one line: time, machine, kind, size."""
     until = f" to {event.until}" if event.until else ""
     return (
         f"  {event.since}{until}  {event.machine}  {event.kind.value}: {event.cause}; "
@@ -45,7 +45,7 @@ def event_line(event: EnvironmentEvent) -> str:
 
 
 def moved_most(effects: Sequence[Effect]) -> str:
-    """Return the first effects as text, and the number of the others."""
+    """Return as text which figures a machine change moved most, and how many others moved."""
     reported = [
         f"{one.step} {one.metric} {one.effect:+.1%} ({one.low:+.1%} to {one.high:+.1%})"
         for one in effects[:_FIGURES]

@@ -1,4 +1,4 @@
-"""The verb mute."""
+"""The verb `mute`: exclude series from detection, or list the mutes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ _ANY = Pattern()
 def mute_verb(
     config: ConfigOption = DEFAULT_FILE,
     target: Annotated[
-        str, typer.Option(help="Shell pattern: the targets of the muted series.")
+        str, typer.Option(help="Mute only series of DBMSs that match this shell pattern.")
     ] = "*",
-    line: Annotated[str, typer.Option(help="Shell pattern: the lines of the muted series.")] = "*",
+    line: Annotated[
+        str, typer.Option(help="Mute only series on lines that match this shell pattern.")
+    ] = "*",
     workload: Annotated[
-        str, typer.Option(help="Shell pattern: the workloads of the muted series.")
+        str, typer.Option(help="Mute only series of workloads that match this shell pattern.")
     ] = "*",
-    step: Annotated[str, typer.Option(help="Shell pattern: the steps of the muted series.")] = "*",
+    step: Annotated[
+        str,
+        typer.Option(
+            help="Mute only series of steps that match this shell pattern, for example 'scan*'."
+        ),
+    ] = "*",
     metric: Annotated[
-        str, typer.Option(help="Shell pattern: the metrics of the muted series.")
+        str, typer.Option(help="Mute only series of metrics that match this shell pattern.")
     ] = "*",
     note: NoteOption = "",
     until: UntilOption = None,

@@ -35,7 +35,10 @@ def nightly_verb(
     results: Annotated[
         Path | None,
         typer.Option(
-            help="Results folder to use instead of paths.results; a new one starts from nothing."
+            help=(
+                "Results folder to use instead of paths.results; a new folder starts without any "
+                "results."
+            )
         ),
     ] = None,
     form: FormatOption = Format.TEXT,
@@ -89,7 +92,7 @@ def _show(night: NightResult) -> None:
 
 
 class _NoTables:
-    """An observer of a night that prints nothing."""
+    """Prints no tables while a night runs."""
 
     def first_look(self, line: Line) -> None:
         pass
@@ -99,18 +102,20 @@ class _NoTables:
 
 
 class _Tables:
-    """Prints tables and regressions during a night."""
+    """Prints tables and regressions while a night runs."""
 
     def __init__(self, context: MeasuringContext) -> None:
         self._context = context
 
     def first_look(self, line: Line) -> None:
-        """Print the table of a line after the first run of each of its revisions."""
-        out.print("after one repetition; the second decimal is still uncertain:")
+        """Print the table of a line once each of its revisions has one run."""
+        out.print(
+            "results after one run of each cell; further runs may still change the second decimal:"
+        )
         self._show_line(line)
 
     def concluded(self, plan: Plan, detected: Detected) -> None:
-        """Print the tables, the regressions and the machines' events."""
+        """Print the night's tables, its regressions and the changes of machines."""
         for line in plan.lines:
             self._show_line(line)
         show_detected(detected)

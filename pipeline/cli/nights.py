@@ -1,4 +1,4 @@
-"""The verb nights."""
+"""The verb `nights`: list the last nights and their results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def nights_verb(
 
 
 def _table(nights: Sequence[NightFindings]) -> list[str]:
-    """Return the heading and a line for each night, with aligned columns."""
+    """Return a heading and a line for each night, in aligned columns."""
     rows = [_HEAD, *(_figures(row) for row in nights)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     ends = ["machine time", *(_end(row.night) for row in nights)]
@@ -82,7 +82,7 @@ def _figures(row: NightFindings) -> tuple[str, ...]:
 
 
 def _end(night: Night) -> str:
-    """Return the machine time of a night and how the night ended, as text."""
+    """Return as text how long a night measured and how it ended."""
     spent = [f"{on} {show_duration(seconds)}" for on, seconds in night.spent.items() if seconds]
     lacking = len(night.harness_errors)
     harness = plural(lacking, "run lost to harness errors", "runs lost to harness errors")
@@ -91,7 +91,7 @@ def _end(night: Night) -> str:
 
 
 def _now(nights: Sequence[Night], at: datetime) -> str:
-    """Return the time since the last night and the machine time of all nights, as text.
+    """Return as text when the last night was, and how long all nights have measured.
 
     If the clock was set back, the end of the last night lies in the future.
     """

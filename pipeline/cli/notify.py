@@ -1,4 +1,4 @@
-"""The verb notify."""
+"""The verb `notify`: report regressions: files, GitHub issues, webhooks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _decided_line(event: Event) -> str:
 
 
 def _preview_text(shown: Preview) -> str:
-    """Return a preview as text: files as they are, messages as JSON."""
+    """Return as text what would be sent to the sinks: files, or messages as JSON."""
     payload = shown.payload
     if not isinstance(payload, str):
         payload = json.dumps(payload, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Options that several verbs have."""
+"""Options of the command line that several verbs share."""
 
 from __future__ import annotations
 
@@ -23,21 +23,33 @@ QuickOption = Annotated[
 
 
 class Format(StrEnum):
-    """Output formats."""
+    """How a verb prints its result: as text or as JSON."""
 
     TEXT = "text"
     JSON = "json"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
+FORMAT = typer.Option("--format", help="Output format.")
+"""The option --format of a verb, whose type lists the formats."""
+
+FormatOption = Annotated[Format, FORMAT]
+RunOption = Annotated[
+    str,
+    typer.Option(
+        "--run",
+        metavar="ID",
+        help="Id of the workflow run that hands out the jobs; repeated attempts at it get the same "
+        "batches.",
+    ),
+]
 
 
 def read_option(name: str, text: str, parse: Callable[[str], float]) -> float:
-    """Parse an option with a unit. Raises UserError unless the value is valid and above zero."""
+    """Parse an option with a unit, as ``90s`` or ``5%``; it must be above zero."""
     try:
         value = parse(text)
     except ValueError as error:
         raise UserError(f"--{name}: {error}") from error
     if value <= 0:
-        raise UserError(f"--{name}: {text} is not above zero")
+        raise UserError(f"--{name} must be above zero, not {text}")
     return value

@@ -1,4 +1,4 @@
-"""Results as JSON on standard output."""
+"""Print results as JSON on standard output."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def print_json(value: Any) -> None:
 
 
 def print_matrix(jobs: Sequence[Frozen]) -> None:
-    """Print jobs as a matrix of GitHub Actions: one line, suitable as the output of a job."""
+    """Print jobs in one line as a matrix for GitHub Actions."""
     text = to_json({"include": [job.model_dump(mode="json") for job in jobs]})
     out.print(text.decode(), markup=False)

@@ -1,4 +1,4 @@
-"""The verb pack."""
+"""The verb `pack`: pack the results of this machine into a folder for transfer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb plan."""
+"""The verb `plan`: show the plan: what is measured, and the runs that are left."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections import Counter
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from pipeline.cli.app import app
 from pipeline.cli.console import out
-from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.options import FORMAT, ConfigOption, QuickOption, RunOption
 from pipeline.cli.output import print_json, print_matrix
 from pipeline.config import DEFAULT_FILE
 from pipeline.measure.plan import LONG, NEWEST
@@ -23,7 +21,7 @@ from pipeline.workloads.base import Measure, Timing
 
 
 class PlanFormat(StrEnum):
-    """Output formats of a plan."""
+    """How a plan is printed: as text, as JSON or as a matrix for GitHub Actions."""
 
     TEXT = "text"
     JSON = "json"
@@ -34,15 +32,8 @@ class PlanFormat(StrEnum):
 def plan_verb(
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
-    run: Annotated[
-        str,
-        typer.Option(
-            "--run",
-            metavar="ID",
-            help="The workflow run that hands the jobs out: its attempts share their batches.",
-        ),
-    ] = "",
+    form: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
+    run: RunOption = "",
 ) -> None:
     """Show the plan: what is measured, and the runs that are left.
 
@@ -86,7 +77,7 @@ def plan_verb(
 
 
 def _steps(workload: Workload) -> str:
-    """Return the number of steps of each duration, as text: families may have several."""
+    """Return as text how many steps last how long."""
     family = find_family(workload.family)
     lengths = Counter(
         _length(family.timing(action, workload))

@@ -1,4 +1,4 @@
-"""Progress of a night: bars with the time left on a terminal, lines elsewhere."""
+"""Show the progress of a night: bars on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ def time_left(done: float, total: float, elapsed: float) -> float | None:
 
 
 def make_watcher(console: Console) -> Watcher:
-    """Return a watcher for a console; a silent one if only results and errors are printed."""
+    """Return what shows progress on a console: bars, lines, or nothing with --quiet."""
     if is_quiet():
         return Silent()
     return Bars(console) if console.is_terminal else Lines(console)
 
 
 class Lines(Watcher):
-    """Prints one line for each run, for logs and pipes; a line for each step would be too much."""
+    """Shows progress as one line for each run, for logs and pipes."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
         self._stage, self._total, self._done, self._began = "", 0.0, 0.0, 0.0
 
     def begin(self, stage: str, total: float) -> None:
-        """Start counting a stage."""
+        """Begin a stage of the night; nothing is printed yet."""
         self._stage, self._total, self._done = stage, total, 0.0
         self._began = self._clock()
 
     def note(self, text: str) -> None:
-        """Print one line."""
+        """Print one line of text."""
         self._console.print(f"{self._stage}: {text}" if self._stage else text, markup=False)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Print the run, the progress of the stage, and the time left."""
+        """Print which run begins, how far the stage is, and the time left."""
         left = time_left(self._done, self._total, self._clock() - self._began)
         percent = round(100 * self._done / self._total) if self._total else 0
         remaining = f", {show_left(left)} left" if left is not None else ""
         self.note(f"{describe(cell, repetition)} ({percent} % done{remaining})")
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Count finished work."""
+        """Count work of the stage as done."""
         self._done += amount
         if left is not None:
             self._total = self._done + left
 
     def end(self) -> None:
-        """End the stage."""
+        """End a stage of the night."""
         self._stage = ""
 
 
 class Bars(Watcher):
-    """Shows a bar for each stage, with the current run and the time left."""
+    """Shows progress as a bar for each stage, with the current run and the time left."""
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
@@ -97,7 +97,7 @@ class Bars(Watcher):
         self._run = ""
 
     def begin(self, stage: str, total: float) -> None:
-        """Show the stage's bar."""
+        """Show the bar of a stage."""
         self._progress.reset(
             self._task,
             total=total,
@@ -110,20 +110,20 @@ class Bars(Watcher):
         self._progress.start()
 
     def note(self, text: str) -> None:
-        """Print one line above the bar."""
+        """Print one line of text above the bar."""
         self._progress.console.print(text, markup=False)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Show the run."""
+        """Show beside the bar which run is measured."""
         self._run = describe(cell, repetition)
         self._progress.update(self._task, doing=self._run, refresh=True)
 
     def step_begins(self, step: Step) -> None:
-        """Show the step of the run."""
+        """Show beside the bar which step of the run is measured."""
         self._progress.update(self._task, doing=f"{step.name} on {self._run}", refresh=True)
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Advance the bar, and update its time left."""
+        """Move the bar forward, and update the time left."""
         self._progress.advance(self._task, amount)
         (task,) = self._progress.tasks
         total = task.total or 0.0 if left is None else task.completed + left
@@ -132,13 +132,13 @@ class Bars(Watcher):
         self._progress.update(self._task, total=total, end=None if wait is None else elapsed + wait)
 
     def end(self) -> None:
-        """Remove the bar."""
+        """Remove the bar of a stage."""
         self._progress.update(self._task, visible=False)
         self._progress.stop()
 
 
 class _TimeLeft(ProgressColumn):
-    """Estimates the time left from the speed since the beginning, more stable than rich's own.
+    """The column of a bar with the time left, estimated from the speed so far.
 
     Between two steps it counts down to the last estimated end.
     """
@@ -149,12 +149,12 @@ class _TimeLeft(ProgressColumn):
 
 
 def show_left(seconds: float) -> str:
-    """Format an estimate of the time left, without tenths of a second: it is not that precise."""
+    """Format the time left, rounded to seconds."""
     return show_duration(seconds) if seconds >= 10 else f"{max(round(seconds), 0)}s"
 
 
 def describe(cell: Cell, repetition: int) -> str:
-    """Describe a run: ``postgres 17.11 cached x10a_c2r24, repetition 2``."""
+    """Describe a run in a few words: ``postgres 17.11 cached x10a_c2r24, repetition 2``."""
     what = f"{cell.revision.target} {cell.revision.label} {cell.workload.name} {cell.config.name}"
     clients = cell.workload.scale.clients
     return f"{what}, {clients} client{'s' if clients > 1 else ''}, repetition {repetition}"

@@ -1,4 +1,4 @@
-"""The verb prune."""
+"""The verb `prune`: remove old samples and bundles that no result depends on."""
 
 from __future__ import annotations
 
@@ -20,16 +20,26 @@ from pipeline.use_cases.prune import PruneAction, PruneRequest, prunable, prune
 @app.command("prune")
 def prune_verb(
     samples: Annotated[
-        int, typer.Option(min=0, help="Days after which per-second samples leave; 0 for never.")
+        int,
+        typer.Option(
+            min=0,
+            help="Age in days at which per-second samples are deleted; 0 keeps them forever.",
+        ),
     ] = 0,
     bundles: Annotated[
-        int, typer.Option(min=0, help="Days after which whole bundles leave; 0 for never.")
+        int,
+        typer.Option(
+            min=0, help="Age in days at which whole bundles are deleted; 0 keeps them forever."
+        ),
     ] = 0,
     nights: Annotated[
-        int, typer.Option(min=0, help="The newest nights keep everything, whatever their age.")
+        int,
+        typer.Option(
+            min=0, help="Number of newest nights of which everything is kept, whatever their age."
+        ),
     ] = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would leave, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")
     ] = False,
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,

@@ -1,4 +1,4 @@
-"""One line of text about a publication."""
+"""Print what was sent to Prometheus."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pipeline.use_cases.publish import PublishResult
 
 
 def published_line(published: PublishResult) -> str:
-    """Return the number of sent samples as one line; empty if none was sent."""
+    """Return in one line how many samples were sent to Prometheus; empty if none were."""
     synced = published.synced
     if not synced.groups and not synced.complete:
         return ""

@@ -1,4 +1,4 @@
-"""The verb publish."""
+"""The verb `publish`: send new measurements to Prometheus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs of pull requests: measure and publish."""
+"""The verbs of `pull-request`: measure, publish and command."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def command_verb(
 
 
 def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
-    """Exit with the code of --gate."""
+    """Exit with the code that --gate asks for."""
     if gate and outcome is PullRequestOutcome.COULD_NOT_RUN:
         raise typer.Exit(UNKNOWN)
     if gate and outcome is PullRequestOutcome.REGRESSION:
@@ -198,7 +198,7 @@ def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
 
 
 class _Lines(Lines):
-    """Progress lines that cannot contain workflow commands, whatever a compiler prints."""
+    """Prints progress so that no line is taken for a command to GitHub's workflow."""
 
     def note(self, text: str) -> None:
         """Print one line."""
@@ -206,7 +206,7 @@ class _Lines(Lines):
 
 
 def _show(answer: PullRequestAnswer, form: Format) -> PullRequestOutcome:
-    """Print an answer, add it to the job summary, and return its outcome."""
+    """Print the result for a pull request, add it to the job summary, and return its verdict."""
     if answer.measured is None:
         words = message_without_result(answer.reason)
         rows, text = [], f"could not run: {plain(answer.reason)}"
@@ -223,7 +223,7 @@ def _show(answer: PullRequestAnswer, form: Format) -> PullRequestOutcome:
 
 
 def summarise(markdown: str) -> None:
-    """Append markdown to the job summary; do nothing outside of GitHub Actions."""
+    """Add markdown to the summary of a GitHub Actions job; elsewhere do nothing."""
     if place := os.environ.get(SUMMARY):
         with Path(place).open("a") as summary:
             summary.write(f"{markdown}\n\n")

@@ -10,7 +10,7 @@ import typer
 from pipeline.cli.app import app
 from pipeline.cli.console import screen
 from pipeline.cli.detection import show_detected
-from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.options import ConfigOption, QuickOption, RunOption
 from pipeline.cli.output import print_json, print_matrix
 from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
@@ -19,7 +19,7 @@ from pipeline.use_cases.pursue import pursue_detected, pursuits
 
 
 class PursuitFormat(StrEnum):
-    """Output formats of the verb."""
+    """How the result of `pursue` is printed: as text or as JSON."""
 
     TEXT = "text"
     JSON = "json"
@@ -40,14 +40,7 @@ def pursue_verb(
             ),
         ),
     ] = PursuitFormat.TEXT,
-    run: Annotated[
-        str,
-        typer.Option(
-            "--run",
-            metavar="ID",
-            help="The workflow run that hands the jobs out: its attempts share their batches.",
-        ),
-    ] = "",
+    run: RunOption = "",
 ) -> None:
     """Confirm suspected regressions and bisect to their culprits.
 

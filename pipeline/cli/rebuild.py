@@ -1,4 +1,4 @@
-"""The verb rebuild."""
+"""The verb `rebuild`: empty the store (the database) and fill it from the bundles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 @app.command("rebuild")
 def rebuild_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT) -> None:
-    """Empty the store and derive its content again.
+    """Empty the store (the database) and fill it from the bundles.
 
     Measurements come from the bundles, regressions from the journal.
 

@@ -1,4 +1,4 @@
-"""One line of text about a regression."""
+"""Describe a regression in one line of text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.regressions.grouping import worst
 
 
 def summary(regression: Regression) -> str:
-    """Describe a regression in one line: where, how much, in which series."""
+    """Return one line about a regression: where it is, how large, in which series."""
     shifts = regression.shifts
     largest = worst(regression)
     more = f" and {len(shifts) - 1} more series" if len(shifts) > 1 else ""

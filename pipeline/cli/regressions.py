@@ -1,4 +1,4 @@
-"""The verb regressions."""
+"""The verb `regressions`: list regressions and improvements with their states."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def regressions_verb(
 
 
 def _states(names: list[str]) -> set[RegressionState]:
-    """Return the requested states, by default all. Raises UserError for an unknown state."""
+    """Return the states that --state asks for, by default all. Raises UserError for other words."""
     known = {state.value: state for state in RegressionState}
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""The verb remeasure."""
+"""The verb `remeasure`: measure again what failed, was disturbed, or is chosen."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ from pipeline.use_cases.remeasure import (
 def remeasure_verb(
     revision: Annotated[
         list[str] | None,
-        typer.Option(help="A revision or a pattern, as '17.*', any number of times."),
+        typer.Option(
+            help=(
+                "Only cells of this revision, or of revisions that match a pattern such as '17.*'; "
+                "repeatable."
+            )
+        ),
     ] = None,
     step: Annotated[
         list[str] | None,
-        typer.Option(help="Cells with such a step, or with steps that match a pattern."),
+        typer.Option(
+            help="Only cells with this step, or with steps that match a pattern; repeatable."
+        ),
     ] = None,
     reason: Annotated[
         list[RemeasureReason] | None,
@@ -45,7 +52,7 @@ def remeasure_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure cells again, by revision, step or reason.
+    """Measure again what failed, was disturbed, or is chosen.
 
     What was measured is kept: a new run is one more repetition of its cell. With a reason,
     each cell gets as many as it lacks, so the same command again measures nothing twice.
@@ -62,7 +69,10 @@ def remeasure_verb(
             return
         for each in again:
             out.print(f"{each.cell.run_id(each.repetition)}  {each.why}", markup=False)
-        out.print(f"{plural(len(again), 'run')} to measure, {show_duration(seconds)} of steps")
+        out.print(
+            f"{plural(len(again), 'run')} to measure; their steps take about "
+            f"{show_duration(seconds)}"
+        )
         return
     result = remeasure(context, again, make_watcher(screen()))
     if form is Format.JSON:

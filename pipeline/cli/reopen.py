@@ -1,4 +1,4 @@
-"""The verb reopen."""
+"""The verb `reopen`: undo the decision about a regression."""
 
 from __future__ import annotations
 

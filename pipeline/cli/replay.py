@@ -1,4 +1,4 @@
-"""The verb replay."""
+"""The verb `replay`: replay past nights and list what they would have filed."""
 
 from __future__ import annotations
 

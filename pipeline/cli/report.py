@@ -1,4 +1,4 @@
-"""The verb report."""
+"""The verb `report`: write the tables and the report page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb restore."""
+"""The verb `restore`: restore a backup into empty folders."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def restore_verb(
         str,
         typer.Option(
             "--at",
-            help="Name of the generation or its beginning, for example 20260301. Default: "
-            "the newest.",
+            help="Name of the backup or its beginning, for example 20260301. Default: the newest.",
         ),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,

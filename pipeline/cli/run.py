@@ -1,4 +1,4 @@
-"""The verb run."""
+"""The verb `run`: measure the runs left in the plan; each becomes a bundle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def run_verb(
     cell: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this cell; repeatable. `plan --format github-matrix` prints the keys."
+            help=(
+                "Measure only the cell with this key; repeatable. `plan --format github-matrix` "
+                "prints the keys."
+            )
         ),
     ] = None,
     table: Annotated[

@@ -1,4 +1,4 @@
-"""The verb schema."""
+"""The verb `schema`: print the JSON schema of nightshift.toml, for editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb site."""
+"""The verb `site`: write the trends of all results as static web pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def site_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the trends as static pages.
+    """Write the trends of all results as static web pages.
 
     Example: nightshift site --output results/site
     """

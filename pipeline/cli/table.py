@@ -1,4 +1,4 @@
-"""The verb table."""
+"""The verb `table`: print tables of lines, or of any chosen columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from pipeline.cli.app import app
 from pipeline.cli.console import err, out
-from pipeline.cli.options import ConfigOption, QuickOption
+from pipeline.cli.options import FORMAT, ConfigOption, QuickOption
 from pipeline.config import DEFAULT_FILE
 from pipeline.measure.plan import LONG, NEWEST
 from pipeline.report.grid import Grid
@@ -42,7 +42,7 @@ Example: nightshift table --layout absolute --format csv > mine.csv
 
 
 class TableFormat(StrEnum):
-    """Output formats of a table."""
+    """How a table is printed: as text, markdown, CSV, HTML or JSON."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -66,15 +66,14 @@ def table_verb(
         str, typer.Option(help="Revision to compare with. Default: the first one of a line.")
     ] = "",
     line: Annotated[
-        str, typer.Option(help="Only this line of the configuration, or this imported line.")
+        str, typer.Option(help="Only the line with this name, measured or imported.")
     ] = "",
     metric: Annotated[
         str,
         typer.Option(
             help=(
-                "The metric, for example qps, cpu_us/o or nopm. Default: qps; for an "
-                "imported line, "
-                "all its metrics."
+                "The metric, for example qps, cpu_us/o or nopm. Default: qps; for an imported "
+                "line, all its metrics."
             )
         ),
     ] = "",
@@ -99,9 +98,7 @@ def table_verb(
     ] = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = (
-        TableFormat.TEXT
-    ),
+    form: Annotated[TableFormat, FORMAT] = TableFormat.TEXT,
 ) -> None:
     """Print tables of lines, or of any chosen columns."""
     asked = TableRequest(layout, base, line, metric, decimals, absolute, every, columns or ())

@@ -1,4 +1,4 @@
-"""The verb targets."""
+"""The verb `targets`: list the targets, their sources and the missing tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of transfers to and from places."""
+"""Show the progress of file transfers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _PAUSE = 30.0
 
 
 def transfers(console: Console) -> Watcher:
-    """Return a watcher of transfers: a bar on a terminal, occasional lines elsewhere."""
+    """Return what shows a transfer: a bar on a terminal, occasional lines elsewhere."""
     return make_watcher(console) if is_quiet() or console.is_terminal else Now(console)
 
 
 class Now(Lines):
-    """Prints a line every half minute, so nothing for a short transfer."""
+    """Prints the progress of a transfer every half minute, so nothing for a short one."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        """Print to ``console``; ``clock`` counts seconds."""
+        """Print to ``console``; ``clock`` returns the time in seconds."""
         super().__init__(console, clock)
         self._printed_at = 0.0
 
     def begin(self, stage: str, total: float) -> None:
-        """Start counting a stage."""
+        """Begin to count the bytes of a transfer."""
         super().begin(stage, total)
         self._printed_at = self._clock()
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Count transferred bytes, and print the progress if a line is due."""
+        """Count transferred bytes; print the progress if half a minute has passed."""
         super().advance(amount, left)
         moment = self._clock()
         if moment - self._printed_at < _PAUSE:

@@ -1,4 +1,4 @@
-"""The verbs of tuning: set, restore and status."""
+"""The verbs of `tune`, which changes kernel settings of this machine: set, restore and status."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def restore_verb(
     outcomes = restore_machine(left=left)
     _show(outcomes, form)
     if not outcomes and form is Format.TEXT:
-        out.print("nothing is tuned")
+        out.print("no kernel setting of this machine is changed")
     _conclude(failed(outcomes, ()), "restored")
 
 
@@ -76,7 +76,7 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
         print_json({"tuned": tuned, "asked": foreseen})
         return
     if tuned is None or not tuned.entries:
-        out.print("nothing is tuned")
+        out.print("no kernel setting of this machine is changed")
     else:
         until = "`nightshift tune restore`" if tuned.by_hand else "the end of the night"
         out.print(f"tuned until {until}:")
@@ -103,6 +103,6 @@ def _show(outcomes: Sequence[TuneOutcome], form: Format) -> None:
 def _conclude(missed: Sequence[TuneOutcome], done: str) -> None:
     if missed:
         raise UserError(
-            f"{plural(len(missed), 'value')} cannot be {done}; the lines above give the "
-            f"reasons; all other values are {done}"
+            f"{plural(len(missed), 'value')} could not be {done}; the lines above say why; all "
+            f"other kernel settings are {done}"
         )

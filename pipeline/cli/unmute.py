@@ -1,4 +1,4 @@
-"""The verb unmute."""
+"""The verb `unmute`: end a mute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of verbs: names, groups, one-line helps and modules."""
+"""The table of all verbs: name, group, one line of help, and module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb of the command line.
+    """One verb of the command line: its name, its group and its line of help.
 
     ``help`` is its line in `nightshift --help`, and the first line of the verb's docstring.
     """
@@ -17,7 +17,7 @@ class Verb(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The name of the module that holds the verb."""
+        """The name of the Python module with the verb."""
         name = "import_" if self.name == "import" else self.name.replace("-", "_")
         return f"pipeline.cli.{name}"
 
@@ -29,13 +29,13 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("plan", "Show the plan: what is measured, and the runs that are left."),
         Verb("build", "Make one build, or every build of the plan."),
         Verb("run", "Measure the runs left in the plan; each becomes a bundle."),
-        Verb("ingest", "Add new bundles to the store."),
+        Verb("ingest", "Add new bundles (run archives) to the store (the database)."),
         Verb("detect", "Search the series for changes and group them by cause."),
         Verb("confirm", "Measure suspected regressions again, worst first."),
         Verb("bisect", "Search for the revision that caused a regression."),
         Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
         Verb("explain", "Explain why regressions are slower, with the evidence."),
-        Verb("remeasure", "Measure cells again, by revision, step or reason."),
+        Verb("remeasure", "Measure again what failed, was disturbed, or is chosen."),
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
     "Look": (
@@ -44,13 +44,13 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("table", "Print tables of lines, or of any chosen columns."),
         Verb("article", "Write an article about a table, as markdown to edit."),
         Verb("report", "Write the tables and the report page."),
-        Verb("site", "Write the trends as static pages."),
-        Verb("environment", "List the machines' events, offsets and noise."),
+        Verb("site", "Write the trends of all results as static web pages."),
+        Verb("environment", "List changes of machines, and how machines differ."),
         Verb("ledger", "Show the cost of alarms and the smallest detectable changes."),
         Verb("replay", "Replay past nights and list what they would have filed."),
     ),
     "Decide": (
-        Verb("ack", "Acknowledge a regression until a day."),
+        Verb("ack", "Acknowledge a regression until a given day."),
         Verb("wontfix", "Mark a regression as won't fix."),
         Verb("reopen", "Undo the decision about a regression."),
         Verb("mute", "Exclude series from detection, or list the mutes."),
@@ -79,7 +79,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("backup", "Back up everything that cannot be derived again."),
         Verb("restore", "Restore a backup into empty folders."),
         Verb("prune", "Remove old samples and bundles that no result depends on."),
-        Verb("rebuild", "Empty the store and derive its content again."),
+        Verb("rebuild", "Empty the store (the database) and fill it from the bundles."),
         Verb("targets", "List the targets, their sources and the missing tools."),
         Verb("schema", "Print the JSON schema of nightshift.toml, for editors."),
     ),

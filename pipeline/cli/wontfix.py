@@ -1,4 +1,4 @@
-"""The verb wontfix."""
+"""The verb `wontfix`: mark a regression as won't fix."""
 
 from __future__ import annotations
 

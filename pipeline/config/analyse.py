@@ -1,4 +1,4 @@
-"""What counts as a change, and how changes are confirmed and bisected."""
+"""The settings for detection, confirmation and bisection: what counts as a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Method = Literal["default", "edivisive", "hunter"]
 
 
 class DetectSection(Section):
-    """What counts as a change."""
+    """The table ``[detect]``: which changes are reported, and how many false alarms are fine."""
 
     metrics: tuple[str, ...] = Field(
         default=("qps", "cpu_us/o"),
@@ -70,12 +70,12 @@ class DetectSection(Section):
     )
 
     def smallest(self, mode: Mode) -> float:
-        """Return the smallest relative change that is reported in series of a mode."""
+        """Return the smallest relative change to report, for timed or counted series."""
         return self.min_effect_counted if mode is Mode.COUNT else self.min_effect
 
 
 class ConfirmSection(Section):
-    """How suspected regressions are confirmed by further measurements."""
+    """The table ``[confirm]``: how suspected regressions are measured again."""
 
     smallest_effect: Percent = Field(
         default="2%",
@@ -92,7 +92,10 @@ class ConfirmSection(Section):
         validate_default=True,
         gt=0,
         lt=1,
-        description="the same for regressions that are confirmed by counted instructions",
+        description=(
+            "smallest change of interest where instructions are counted: as min_effect, for "
+            "regressions that counts confirm"
+        ),
     )
     budget: Duration = Field(
         default="3m", validate_default=True, description="maximum measured time for one regression"
@@ -103,22 +106,31 @@ class ConfirmSection(Section):
         description="maximum measured time for all regressions of a night, worst first",
     )
     blocks: int = Field(
-        default=40, ge=3, le=200, description="number of blocks after which the result is undecided"
+        default=40,
+        ge=3,
+        le=200,
+        description=(
+            "maximum number of blocks of runs; a regression without a clear result by then is left "
+            "undecided"
+        ),
     )
     figures: int = Field(
         default=6,
         ge=1,
         le=50,
-        description="maximum number of figures that are compared, those that changed most",
+        description=(
+            "maximum number of figures (metrics of steps) that are compared: those that changed "
+            "most"
+        ),
     )
 
     def smallest(self, mode: Mode) -> float:
-        """Return the smallest change of interest of a mode."""
+        """Return the smallest relative change that matters, for timed or counted steps."""
         return self.smallest_effect_counted if mode is Mode.COUNT else self.smallest_effect
 
 
 class BisectSection(Section):
-    """How bisection searches the culprits of confirmed regressions."""
+    """The table ``[bisect]``: how the cause of a confirmed regression is searched."""
 
     night: Duration = Field(
         default="30m",
@@ -128,7 +140,7 @@ class BisectSection(Section):
 
 
 class RuleSection(Section):
-    """What counts as a change in some series, where it differs from [detect].
+    """A table ``[[rule]]``: what counts as a change in some series, other than in ``[detect]``.
 
     If several rules apply to a series, the most specific one wins.
     """
@@ -165,5 +177,5 @@ class RuleSection(Section):
 
     @property
     def pattern(self) -> Pattern:
-        """The series that the rule applies to."""
+        """The pattern that says which series the rule is for."""
         return Pattern(**{name: getattr(self, name) for name in Pattern.model_fields})

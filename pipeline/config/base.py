@@ -1,4 +1,4 @@
-"""The base of all tables of the file, and common types."""
+"""The base class of all tables of ``nightshift.toml``, and types they share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.config_errors import NAME, VERSION
 
 
 class Section(BaseModel):
-    """A table of the file: immutable; an unknown key is an error."""
+    """A table of ``nightshift.toml``: immutable; an unknown setting is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

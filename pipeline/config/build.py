@@ -1,4 +1,4 @@
-"""How source code is compiled into builds."""
+"""The settings for compiling source code into builds."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ from pipeline.config.base import Name, Section, Version
 
 
 class BuildSection(Section):
-    """Options for compiling source code. The options of the published reports need no table."""
+    """A table ``[[build]]``: compiler and flags for source code; the published ones need none."""
 
-    name: Name = Field(description="name, which lines and tables use")
+    name: Name = Field(description="name of these build options, which lines and tables use")
     compiler: str = Field(default="gcc", description="compiler: gcc, clang, gcc-12 or a path")
     flags: str = Field(
         default="-O2 -fno-omit-frame-pointer", description="flags of the C and C++ compiler"
     )
-    lto: bool = Field(default=False, description="link-time optimisation")
+    lto: bool = Field(default=False, description="compile with link-time optimisation")
     configure: tuple[str, ...] = Field(
         default=(), description="options of the DBMS's own configuration step"
     )
 
 
 class PatchSection(Section):
-    """A change to the source code of some revisions, for example for new compilers."""
+    """A table ``[[patch]]``: a change to the source code of some revisions."""
 
     target: str = Field(description="the DBMS")
     file: Path = Field(description="a patch that `patch -p1` applies, beside nightshift.toml")
-    since: Version = Field(default="", description="first version or major that needs it")
-    until: Version = Field(default="", description="last version or major that needs it")
+    since: Version = Field(
+        default="", description="first version or major version that needs the patch"
+    )
+    until: Version = Field(
+        default="", description="last version or major version that needs the patch"
+    )

@@ -1,4 +1,4 @@
-"""Error messages for nightshift.toml in the words of the file, with suggestions."""
+"""Error messages about ``nightshift.toml`` in the words of the file, with suggestions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _EXPECTED = {
 
 
 def wording(error: ErrorDetails) -> str:
-    """Describe a validation error in the words of the file."""
+    """Describe an invalid setting in the words of ``nightshift.toml``."""
     at, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -88,7 +88,7 @@ def wording(error: ErrorDetails) -> str:
 
 
 def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """Return the names of the settings of the table at ``location``."""
+    """Return the names of all settings that a table of ``nightshift.toml`` can have."""
     section = root
     for part in location:
         if isinstance(part, int):
@@ -103,7 +103,7 @@ def settings_at(root: type[BaseModel], location: Sequence[str | int]) -> list[st
 
 
 def toml_message(path: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
-    """Return the error message for invalid TOML, with the line."""
+    """Return the message for a file that is not valid TOML, with the line."""
     found = re.search(r"\(at line (\d+)", str(error))
     line = int(found[1]) if found else len(text.splitlines())
     reason = re.sub(r"\s*\(at .*\)$", "", str(error))

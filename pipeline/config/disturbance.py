@@ -1,4 +1,4 @@
-"""The limits of disturbances, and the repetition of disturbed steps."""
+"""The settings for disturbances: what else may use the machine while a step is measured."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from pipeline.machine.disturbance.base import Limits
 
 
 class DisturbanceSection(Limits, Section):
-    """How much may disturb a step, and how often a disturbed step is repeated."""
+    """The table ``[disturbance]``: how much may disturb a step, how often it is repeated."""

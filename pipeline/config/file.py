@@ -1,4 +1,4 @@
-"""Read nightshift.toml into a validated model.
+"""Read ``nightshift.toml`` and check every setting.
 
 An error names the file, the line and a suggestion.
 """
@@ -82,12 +82,12 @@ class Config(Section):
 
     @property
     def store_url(self) -> str:
-        """The store's URL, with the default filled in."""
+        """The URL of the store; by default a SQLite file in the results folder."""
         return self.store.url or f"sqlite:///{(self.paths.results / 'store.db').absolute()}"
 
     @property
     def measuring_jobs(self) -> dict[str, int]:
-        """The number of a night's measuring jobs, by machine class.
+        """How many jobs measure in a night, by machine class.
 
         Each server runs ``fleet.jobs`` jobs; one job of each class is reserved for repeated
         measurements.
@@ -100,17 +100,17 @@ class Config(Section):
 
     @property
     def issues_folder(self) -> Path:
-        """The folder that the directory sink writes to."""
+        """The folder for reports of regressions as files."""
         return self.notify.folder or self.paths.results / "issues"
 
     @property
     def hub_folder(self) -> Path:
-        """The folder of the hub's data."""
+        """The folder for the data of Prometheus and Grafana."""
         return (self.hub.folder or self.paths.results / "hub").absolute()
 
 
 class ConfigFile:
-    """A configuration with its text, so that errors can name a line."""
+    """The configuration with the text of its file, so that errors can name a line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -129,7 +129,7 @@ class ConfigFile:
         self._check_references()
 
     def problem(self, location: Sequence[str | int], message: str) -> UserError:
-        """Return the error for a setting: ``nightshift.toml:12: line.take: message``."""
+        """Return the error about a setting: ``nightshift.toml:12: line.take: message``."""
         line = find_line(self.text, location)
         where = ".".join(str(part) for part in location if not isinstance(part, int))
         return UserError(f"{self.path}:{line}: {where}: {message}")
@@ -254,7 +254,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _validated(raw: Mapping[str, Any]) -> Config:
-    """Validate as strictly as the schema: "3" is no number and 1 is no boolean.
+    """Validate the settings without conversion: "3" is no number and 1 is not true.
 
     Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
     JSON lacks, is passed as a value that no setting accepts.

@@ -1,4 +1,4 @@
-"""Bench servers that are created for a night at Hetzner Cloud."""
+"""The settings for servers that are rented for a night at Hetzner Cloud."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.text.units import Duration, Price
 
 
 class FleetSection(Section):
-    """Servers that are created for a night, for the machine classes with a server_type."""
+    """The table ``[fleet]``: servers rented for a night, their budget and location."""
 
     name: Annotated[str, Field(pattern=LABEL)] = Field(
         default="nightshift",
@@ -77,7 +77,10 @@ class FleetSection(Section):
     url: str = Field(
         default="https://api.hetzner.cloud/v1",
         pattern=RECEIVER,
-        description="address of the API; the environment variable HCLOUD_ENDPOINT takes precedence",
+        description=(
+            "address of Hetzner Cloud's API; the environment variable HCLOUD_ENDPOINT takes "
+            "precedence"
+        ),
     )
     secret: str = Field(
         default="HCLOUD_TOKEN",

@@ -1,4 +1,4 @@
-"""The machine that measures."""
+"""The settings of the machine that measures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pipeline.text.units import Price
 
 
 class MachineSection(Section):
-    """The machine that measures."""
+    """The table ``[machine]``: the machine that measures."""
 
     machine_class: str = Field(
         default="",
         alias="class",
-        description="name of its machine class; empty to derive one from the processor",
+        description=(
+            "name of the class that this machine belongs to; empty to derive one from the processor"
+        ),
     )
     pin: bool = Field(default=True, description="pin server, client and harness to separate cores")
     builds: int = Field(
@@ -39,12 +41,12 @@ class MachineSection(Section):
 
     @property
     def own_class(self) -> str:
-        """The class of this machine; NIGHTSHIFT_MACHINE_CLASS overrides the shared file."""
+        """The machine class of this machine; NIGHTSHIFT_MACHINE_CLASS overrides the file."""
         return os.environ.get("NIGHTSHIFT_MACHINE_CLASS", self.machine_class)
 
 
 class ClassSection(Section):
-    """A machine class that measures for a hub, which has no such machine itself."""
+    """A table ``[[class]]``: a class of machines that measure, if this one only collects."""
 
     name: Name = Field(description="name of the machine class")
     cores: int = Field(ge=1, description="number of processors, to which configurations are scaled")
@@ -83,5 +85,5 @@ class ClassSection(Section):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of a runner of this class."""
+        """The labels of a GitHub Actions runner on machines of this class."""
         return self.runner or ("self-hosted", self.name)

@@ -1,4 +1,4 @@
-"""The sinks where regressions are reported, and their settings."""
+"""The settings of sinks: where regressions are reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SinkName = Literal["directory", "github", "webhook", "slack"]
 
 
 class GithubSection(Section):
-    """Issues of a repository on GitHub."""
+    """The table ``[github]``: report regressions as issues of a repository."""
 
     repository: str = Field(
         default="", pattern=REPOSITORY, description="OWNER/NAME of the repository with the issues"
@@ -56,7 +56,7 @@ class GithubSection(Section):
 
 
 class WebhookSection(Section):
-    """Signed JSON to an address."""
+    """The table ``[webhook]``: report regressions as signed JSON to an address."""
 
     url: str = Field(default="", pattern=RECEIVER, description="address that messages are sent to")
     secret: str = Field(
@@ -70,7 +70,7 @@ class WebhookSection(Section):
 
 
 class SlackSection(Section):
-    """Messages to a channel of Slack, Mattermost or a compatible service."""
+    """The table ``[slack]``: report regressions to a channel of Slack or Mattermost."""
 
     secret: str = Field(
         default="NIGHTSHIFT_SLACK_URL",
@@ -83,7 +83,7 @@ class SlackSection(Section):
 
 
 class NotifySection(Section):
-    """Where regressions are reported."""
+    """The table ``[notify]``: to which sinks regressions are reported, and when."""
 
     sinks: tuple[SinkName, ...] = Field(
         default=("directory",),

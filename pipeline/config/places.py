@@ -1,4 +1,4 @@
-"""Folders and the store."""
+"""The settings of folders and of the store."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from pipeline.text.units import Size
 
 
 class Paths(Section):
-    """The folders of results and cache."""
+    """The table ``[paths]``: the folders of results and of the cache."""
 
     results: Path = Field(
-        default=Path("results"), description="bundles, the store, reports and issues"
+        default=Path("results"), description="folder for bundles, the store, reports and issues"
     )
     cache: Path | None = Field(
         default=None,
-        description="downloads, installed builds and running servers; by default "
-        "/var/cache/nightshift as root and ~/.cache/nightshift otherwise",
+        description=(
+            "folder for downloads, installed builds and running servers; by default "
+            "/var/cache/nightshift as root and ~/.cache/nightshift otherwise"
+        ),
     )
     builds_limit: Size = Field(
         default="50GB",
@@ -31,7 +33,7 @@ class Paths(Section):
 
     @property
     def cache_folder(self) -> Path:
-        """The configured cache, or the default for the user who runs nightshift."""
+        """The configured cache folder, or the default one of this user."""
         if self.cache is not None:
             return self.cache.expanduser().absolute()
         if (chosen := os.environ.get("NIGHTSHIFT_CACHE")) is not None:
@@ -42,7 +44,7 @@ class Paths(Section):
 
 
 class StoreSection(Section):
-    """The database derived from the bundles."""
+    """The table ``[store]``: the database that is derived from the bundles."""
 
     url: str = Field(
         default="",

@@ -1,4 +1,4 @@
-"""What is measured: lines, workloads, repetitions, and the short night."""
+"""The settings that say what is measured: lines, workloads, repetitions, the short night."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _MOST_ROWS = 10**12
 
 
 class NightSection(Section):
-    """How a night runs."""
+    """The table ``[night]``: how many runs of every cell a night does."""
 
     repetitions: int = Field(default=3, ge=1, le=100, description="number of runs of every cell")
 
 
 class SourceSection(Section):
-    """Revisions of one target: their source, and how they are built."""
+    """The settings of a line or a control that say where its revisions come from."""
 
-    name: Name = Field(description="name, which tables and issues show")
+    name: Name = Field(description="name of the line, as tables and issues show it")
     target: str = Field(description="the DBMS: one that `nightshift targets` lists")
     source: str = Field(
         default="",
@@ -31,9 +31,13 @@ class SourceSection(Section):
         "default the first",
     )
     repository: str = Field(
-        default="", description="for git and tags: another repository, an address or a folder"
+        default="",
+        description=("for the sources git and tags: another repository, as an address or a folder"),
     )
-    branch: str = Field(default="", description="for git: another branch")
+    branch: str = Field(
+        default="",
+        description=("for the source git: the branch of the commits, if not the default one"),
+    )
     major: Version = Field(
         default="",
         description=(
@@ -51,7 +55,7 @@ class SourceSection(Section):
 
 
 class LineSection(SourceSection):
-    """A sequence of revisions of one target."""
+    """A table ``[[line]]``: a sequence of revisions of one target."""
 
     take: Literal["newest-of-each-major", "all"] = Field(
         default="all", description="selection of the releases between since and until"
@@ -87,9 +91,9 @@ class LineSection(SourceSection):
 
 
 class WorkloadSection(Section):
-    """A workload and the configurations that it runs with."""
+    """A table ``[[workload]]``: a workload, and the DBMS configurations that it runs with."""
 
-    name: Name = Field(description="name, which tables and reports show")
+    name: Name = Field(description="name of the workload, as tables and reports show it")
     family: str = Field(default="sysbench", description="the workload family, for example sysbench")
     config: Name = Field(default="x10a", description="name of the DBMS configuration")
     configs: dict[str, Name] = Field(
@@ -99,14 +103,21 @@ class WorkloadSection(Section):
         ),
         json_schema_extra={"default": {}},
     )
-    lines: tuple[str, ...] = Field(default=(), description="lines to run on; empty for all")
+    lines: tuple[str, ...] = Field(
+        default=(),
+        description="names of the lines that are measured with this workload; empty for all",
+    )
     steps: tuple[str, ...] = Field(
-        default=("all",), description='step or group names, or "all"', min_length=1
+        default=("all",),
+        description=('names of the steps or groups of steps to run, or "all"'),
+        min_length=1,
     )
     tables: int = Field(default=1, ge=1, le=MOST, description="number of tables")
     rows: int = Field(default=20_000, ge=1000, le=_MOST_ROWS, description="rows per table")
     clients: tuple[Annotated[int, Field(ge=1, le=MOST)], ...] = Field(
-        default=(1,), min_length=1, description="numbers of clients; each makes a cell"
+        default=(1,),
+        min_length=1,
+        description="numbers of clients (connections) at once; each number is measured by itself",
     )
     measure: Duration = Field(
         default="1s", validate_default=True, description="measured time of a step"
@@ -142,16 +153,24 @@ class WorkloadSection(Section):
     def _counted_alone(self) -> WorkloadSection:
         if self.mode is Mode.COUNT:
             if self.clients != (1,):
-                raise ValueError("mode count measures one client; remove clients")
+                raise ValueError(
+                    'a workload with mode = "count" always has one client; remove the setting '
+                    "clients"
+                )
             if self.profile:
-                raise ValueError("mode count has costs by function already; remove profile")
+                raise ValueError(
+                    'a workload with mode = "count" already records the cost of each function; '
+                    "remove the setting profile"
+                )
         elif self.cache_simulation:
-            raise ValueError('cache_simulation needs mode = "count"')
+            raise ValueError(
+                'cache_simulation works only with mode = "count"; remove it, or change the mode'
+            )
         return self
 
     @property
     def measured_how(self) -> dict[str, Mode | bool]:
-        """The fields of a workload that say how its steps are measured."""
+        """The settings of a workload that say how its steps are measured."""
         return {
             "profile": self.profile,
             "mode": self.mode,
@@ -160,7 +179,7 @@ class WorkloadSection(Section):
 
 
 class ControlSection(SourceSection):
-    """A pinned revision that every machine measures every night: its changes are the machine's."""
+    """A table ``[[control]]``: a fixed revision that every machine measures every night."""
 
     revision: str = Field(min_length=1, description="the version that is measured")
     workload: str = Field(description="name of the workload; its first number of clients is used")
@@ -170,7 +189,7 @@ class ControlSection(SourceSection):
 
 
 class Quick(Section):
-    """The settings that --quick puts in place of those above: a real night in two minutes."""
+    """The table ``[quick]``: the settings of a short night (--quick) of two minutes."""
 
     repetitions: int = Field(default=2, ge=1, le=100, description="number of runs of every cell")
     newest: int = Field(default=2, ge=1, description="only the newest N revisions of a line")

@@ -1,4 +1,4 @@
-"""The requirements that a machine must meet before it measures."""
+"""The settings for checks of the machine before a night (preflight)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.text.units import Duration
 
 
 class PreflightSection(Section):
-    """What nightshift does if a machine fails a check before it measures."""
+    """The table ``[preflight]``: what happens if the machine fails a check before a night."""
 
     refuse: tuple[str, ...] = Field(
         default=(),
@@ -31,6 +31,6 @@ class PreflightSection(Section):
     )
 
     def policy(self, *, waits: bool = False) -> Policy:
-        """Return the policy for the checks; without ``waits``, one that never waits."""
+        """Return the policy for failed checks; without ``waits`` it never waits."""
         wait = self.wait if waits else 0.0
         return Policy(refuse=self.refuse, warn=self.warn, ignore=self.ignore, wait=wait)

@@ -1,4 +1,4 @@
-"""Where time series are published, and the hub that shows them."""
+"""The settings for Prometheus and Grafana: where results are published and shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.text.units import Duration
 
 
 class PublishSection(Section):
-    """Where time series are published: Prometheus, or another receiver of remote write."""
+    """The table ``[publish]``: the Prometheus or other receiver of time series."""
 
     url: str = Field(
         default="",
@@ -66,7 +66,7 @@ class PublishSection(Section):
 
 
 class HubSection(Section):
-    """Prometheus and Grafana on one machine, started by `nightshift hub up`."""
+    """The table ``[hub]``: Prometheus and Grafana on one machine, run by `nightshift hub up`."""
 
     folder: Path | None = Field(
         default=None,
@@ -114,7 +114,7 @@ class HubSection(Section):
 
     @property
     def links(self) -> dict[str, str]:
-        """The destinations of the dashboards' links, by the names of their constants."""
+        """The addresses that links in the dashboards lead to, by name."""
         return {name: getattr(self, name) for name in ("report_url", "site_url", "issues_url")}
 
     @model_validator(mode="after")

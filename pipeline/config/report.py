@@ -1,4 +1,4 @@
-"""The appearance of tables."""
+"""The settings for the colours of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.base import Section
 
 
 class ColourLook(NamedTuple):
-    """A colour's name on a terminal, and its background in HTML."""
+    """The two forms of a colour: its name on a terminal, its background in HTML."""
 
     terminal: str
     paper: str
@@ -32,7 +32,7 @@ COLOURS: dict[Colour, ColourLook] = {
 
 
 class ReportSection(Section):
-    """The colours of tables: relative throughput at or beyond these limits is marked."""
+    """The table ``[report]``: from which relative throughput on a table's cell is coloured."""
 
     worse: float = Field(
         default=0.95, gt=0, le=1, description="relative throughput at or below this limit is worse"

@@ -1,4 +1,4 @@
-"""Configurations of a DBMS that users write themselves."""
+"""The settings for configurations of a DBMS that users write themselves."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pipeline.config.base import Name, Section, Version
 
 
 class ServerConfigSection(Section):
-    """A configuration of a DBMS: a file of one's own, or a change of another configuration."""
+    """A table ``[[config]]``: a configuration file of one's own, or a change of another one."""
 
-    name: Name = Field(description="name, which workloads and tables use")
+    name: Name = Field(description="name of the configuration, which workloads and tables use")
     target: str = Field(description="the DBMS")
     extends: str = Field(default="", description="the configuration that this one changes")
     file: Path | None = Field(
@@ -23,13 +23,17 @@ class ServerConfigSection(Section):
     lines: tuple[str, ...] = Field(
         default=(), description='lines to add to the end, for example ["sync_binlog = 1"]'
     )
-    since: Version = Field(default="", description="first version or major that it is for")
-    until: Version = Field(default="", description="last version or major that it is for")
+    since: Version = Field(
+        default="", description=("first version or major version that the configuration is for")
+    )
+    until: Version = Field(
+        default="", description=("last version or major version that the configuration is for")
+    )
 
     @model_validator(mode="after")
     def _has_text(self) -> ServerConfigSection:
         if self.file is None and not self.extends:
-            raise ValueError("set file, or extends with lines")
+            raise ValueError("set either file, or extends together with lines")
         if self.extends == self.name:
             raise ValueError("a configuration cannot extend itself; name another one")
         if any("\n" in line for line in self.lines):

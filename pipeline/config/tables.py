@@ -1,4 +1,4 @@
-"""Tables of chosen columns."""
+"""The settings for tables of results with columns that a user chooses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pipeline.config.base import Name, Section
 
 
 class TableSetup(Section):
-    """A table whose columns may mix versions, configurations, builds and DBMSs."""
+    """A table ``[[table]]``: columns of any versions, configurations, builds and DBMSs."""
 
-    name: Name = Field(description="name, which verbs and files use")
-    title: str = Field(default="", description="the line above the table; by default its name")
+    name: Name = Field(description="name of the table, which verbs and files use")
+    title: str = Field(default="", description="heading of the table; by default its name")
     columns: tuple[str, ...] = Field(
         min_length=2,
         description=(

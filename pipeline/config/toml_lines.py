@@ -1,4 +1,4 @@
-"""The lines of the settings in a TOML text, so that errors can name the line.
+"""Find the line of each setting in a TOML text, so that errors can name it.
 
 The parser of the standard library drops positions. This scanner records only these: on which line
 each value begins. It takes a text that was parsed before, so it may assume that the text is valid.
@@ -29,7 +29,7 @@ _SCALAR = re.compile(
 
 
 def find_line(text: str, location: Sequence[str | int]) -> int:
-    """Return the 1-based line on which a setting of a valid TOML text begins.
+    """Return the line number, from 1, on which a setting of a TOML text begins.
 
     For a missing setting, return the line of the nearest table or list above it.
     """
@@ -42,7 +42,7 @@ def find_line(text: str, location: Sequence[str | int]) -> int:
 
 
 class _Scanner:
-    """Scans a whole text; ``offsets`` then has the start of each key, item and table."""
+    """Reads a TOML text; ``offsets`` then says where each setting and table begins."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0

@@ -1,4 +1,4 @@
-"""Places that bundles are collected from and backed up to, and access to them."""
+"""The settings for collecting bundles from other machines and for backups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Address = Annotated[str, Field(min_length=1)]
 
 
 class CollectSection(Section):
-    """The places that `nightshift collect` uses without arguments."""
+    """The table ``[collect]``: the places that `nightshift collect` reads by default."""
 
     places: tuple[Address, ...] = Field(
         default=(),
@@ -25,16 +25,19 @@ class CollectSection(Section):
 
 
 class BackupSection(Section):
-    """Where `nightshift backup` stores the data that cannot be derived."""
+    """The table ``[backup]``: where `nightshift backup` stores data."""
 
     to: str = Field(
-        default="", description="destination: a folder, ssh://user@host/path or s3://bucket/prefix"
+        default="",
+        description=(
+            "where backups are stored: a folder, ssh://user@host/path or s3://bucket/prefix"
+        ),
     )
-    keep: int = Field(default=30, ge=1, description="number of generations that are kept")
+    keep: int = Field(default=30, ge=1, description="number of backups that are kept")
 
 
 class SshSection(Section):
-    """How ssh reaches other machines."""
+    """The table ``[ssh]``: how ssh reaches other machines."""
 
     config: Path | None = Field(
         default=None,
@@ -44,7 +47,7 @@ class SshSection(Section):
 
 
 class S3Section(Section):
-    """The object storage of the buckets."""
+    """The table ``[s3]``: the object storage with the buckets."""
 
     endpoint: str = Field(
         default="",

@@ -1,4 +1,4 @@
-"""How the machine is tuned, and when."""
+"""The settings for tuning: which kernel settings a night changes on the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.machine.tune.settings import TuneSettings
 
 
 class TuneSection(TuneSettings):
-    """The wanted settings of the machine, and whether each night applies them."""
+    """The table ``[tune]``: wanted kernel settings, and whether each night applies them."""
 
     nightly: bool = Field(
         default=False, description="tune this machine when a night begins and restore it at the end"
@@ -16,5 +16,5 @@ class TuneSection(TuneSettings):
 
     @property
     def settings(self) -> TuneSettings:
-        """The settings alone."""
+        """The wanted kernel settings alone."""
         return TuneSettings(**self.model_dump(include=set(TuneSettings.model_fields)))

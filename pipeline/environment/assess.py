@@ -1,4 +1,4 @@
-"""The environment assessment: machine events and calibration, computed from control rows."""
+"""Assess the machines by their controls: which changed, and how they differ from each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ machines that share a line move its mean by a third of what one of them moves.""
 
 @dataclass(frozen=True)
 class EnvironmentAssessment:
-    """The machines as their controls show them: offsets, events and calibration.
+    """What controls show about machines: differences, changes, and corrections of series.
 
     ``runs`` maps each run's id to its machine and start time.
     """
@@ -36,7 +36,7 @@ class EnvironmentAssessment:
     runs: Mapping[str, RunPlace] = field(default_factory=dict)
 
     def calibrated(self, series: Iterable[Series]) -> list[Series]:
-        """Return the series as the median machine of each class would have measured them."""
+        """Return series corrected to what the median machine would have measured."""
         if not self.machine_offsets:
             return list(series)
         return [self.calibration.series(one, self.runs) for one in series]
@@ -44,7 +44,7 @@ class EnvironmentAssessment:
     def sort_out(
         self, shifts: Sequence[Shift], series: Sequence[Series]
     ) -> tuple[list[Shift], list[Excused]]:
-        """Split shifts into those of the DBMS and those a machine change may explain."""
+        """Split changes into those of the DBMS, and those a machine may explain."""
         if not self.machine_offsets:
             return list(shifts), []
         by_key: dict[SeriesKey, Series] = {one.key: one for one in series}
@@ -64,7 +64,7 @@ def environment_of(
     alarms_per_1000: float,
     min_effect: float,
 ) -> EnvironmentAssessment:
-    """Assess the machines from the rows of their controls.
+    """Assess the machines from the measurements of their controls.
 
     Without control rows the assessment leaves every series unchanged. ``alarms_per_1000`` is the
     detection threshold, ``min_effect`` the smallest relative change of interest in a series.
@@ -91,7 +91,7 @@ NOTHING_KNOWN = EnvironmentAssessment((), (), Calibration((), 0.0))
 
 
 def measured_where(runs: Iterable[RunHead], hostnames: Mapping[str, str]) -> dict[str, RunPlace]:
-    """Return each run's machine and start time by run id; ``hostnames`` by the machine's hash."""
+    """Return the machine and the start time of each run, by run id."""
     return {
         run.run_id: RunPlace(
             ClassMachine(run.machine_class, hostnames[run.machine]),

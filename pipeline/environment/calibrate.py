@@ -1,4 +1,4 @@
-"""Calibration: series as the median machine of their class would have measured them."""
+"""Calibration: correct series to what the median machine of their class would have measured."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ what a change does to such steps on average."""
 
 
 class RunPlace(NamedTuple):
-    """The machine that measured a run, and the run's start time."""
+    """Which machine measured a run, and when the run started."""
 
     place: ClassMachine
     at: datetime
@@ -55,7 +55,7 @@ class RunPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """The effect of a machine on a series by night.
+    """How much a machine moved a series in each night.
 
     ``divisors`` are the factors to divide values by (1.0: no effect). ``out`` marks nights whose
     effect is unknown.
@@ -66,7 +66,7 @@ class Course:
 
 
 class Calibration:
-    """Calibration of series by the offsets and changes of the machines that measured them."""
+    """Corrects series by what controls show of the machines that measured them."""
 
     def __init__(self, standings: Sequence[MachineOffset], smallest: float) -> None:
         self._standings = {one.panel.place: one for one in standings}
@@ -81,7 +81,7 @@ class Calibration:
         ] = {}
 
     def series(self, series: Series, runs: Mapping[str, RunPlace]) -> Series:
-        """Return a series as the class would have measured it, without nights of unknown effect.
+        """Return a corrected series, without the nights in which the machine is unclear.
 
         A series that no control matches is returned unchanged.
         """
@@ -100,17 +100,17 @@ class Calibration:
         return series.with_values(values).where(kept)
 
     def standing(self, place: ClassMachine) -> MachineOffset | None:
-        """Return a machine's offset from its class; None for a machine without controls."""
+        """Return how a machine differs from its class; None for one without controls."""
         return self._standings.get(place)
 
     def night(self, run: RunPlace) -> int:
-        """Return the column of its machine's panel that a run belongs to."""
+        """Return the night (column of the machine's table of controls) that a run is in."""
         return self._night(run)[0]
 
     def _run_nights(
         self, index: RunIndex, runs: Mapping[str, RunPlace]
     ) -> dict[ClassMachine, tuple[Ints, NDArray[np.bool_]]]:
-        """Return for each machine with controls the night of each of its runs; -1 for others.
+        """Return the night of each run on machines with controls; -1 for other runs.
 
         Beside it, whether the machine was off its level in that night. Both are (runs,).
         """
@@ -129,7 +129,7 @@ class Calibration:
         return self._by_index[id(index)][1]
 
     def _night(self, run: RunPlace) -> tuple[int, bool]:
-        """Return a run's night, and whether the machine was off its level in that night."""
+        """Return the night of a run, and whether the machine was unusual in that night."""
         if run not in self._nights:
             panel = self._standings[run.place].panel
             night = panel.night_at(run.at)
@@ -139,7 +139,7 @@ class Calibration:
         return self._nights[run]
 
     def course(self, key: SeriesKey, place: ClassMachine) -> Course | None:
-        """Return a machine's effect on a series; None if no control matches the series."""
+        """Return how a machine moved a series night by night; None without a like control."""
         asked = key.target, key.workload_hash, key.step, key.group, key.unit, key.metric
         if (place, asked) not in self._courses:
             self._courses[place, asked] = self._course(key, place)
@@ -171,7 +171,7 @@ class Calibration:
 
 
 def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], bool]:
-    """Return the indices of figures that match a series, and whether they measure its own step."""
+    """Return which control figures resemble a series, and whether one is of its own step."""
     of_metric = [at for at, figure in enumerate(figures) if figure.metric == key.metric]
     for fits, own in ALIKE:
         found = [at for at in of_metric if fits(figures[at], key)]
@@ -181,7 +181,7 @@ def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], 
 
 
 def expected(sizes: Floats, own: bool) -> float:
-    """Estimate a change's effect on a series from its sizes in matching control figures.
+    """Estimate how much a machine change moves a series, from its effect on controls.
 
     Figures of the series' own step are averaged. The mean of other figures is shrunk by their
     disagreement: with mean m and scatter s, the factor m^2 / (m^2 + s^2) has the smallest expected
@@ -195,7 +195,9 @@ def expected(sizes: Floats, own: bool) -> float:
 
 
 def nights_off(standing: MachineOffset, smallest: float) -> NDArray[np.bool_]:
-    """Return (nights,): whether most figures were far from the machine's level.
+    """Return the nights in which most control figures were far from normal.
+
+    Returns (nights,).
 
     Far means farther than the smallest change of interest and than three standard deviations of a
     night. A change too recent to distinguish from an outage counts as an outage.

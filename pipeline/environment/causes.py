@@ -1,4 +1,4 @@
-"""Machine changes visible in the fingerprint of a night."""
+"""Changes of a machine that its fingerprint shows, as a new kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.model import Machine
 
 
 def updates_of(panel: Panel) -> dict[int, str]:
-    """Return the nights (columns) with a changed fingerprint, and what changed."""
+    """Return the nights in which the fingerprint of a machine changed, and what changed."""
     found = {}
     for at, (before, after) in enumerate(pairwise(panel.prints), start=1):
         # Most nights equal the previous one, and comparing is cheaper than parsing two

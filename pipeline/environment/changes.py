@@ -1,4 +1,4 @@
-"""Changes of a machine: steps and ramps, distinguished from each other."""
+"""Find changes of a machine in its controls, and tell sudden steps from slow ramps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changes_of(
     alarms_per_1000: float,
     smallest: float,
 ) -> LevelFit:
-    """Fit the levels of a machine's figures, with every change that is clear in a figure.
+    """Find every clear change of a machine, and fit the level of each control figure between.
 
     ``updates`` are the nights with a changed fingerprint. A step there needs no search, only a
     clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the standard
@@ -57,7 +57,7 @@ def changes_of(
 
 
 def _placed(found: Sequence[MachineChange], updates: Sequence[int]) -> list[MachineChange]:
-    """Move steps to the night of a fingerprint change where their interval allows it."""
+    """Move a step to the night in which the fingerprint changed, if it may lie there."""
     placed = {night: MachineChange(night, night, night, night) for night in updates}
     for step in found:
         if not any(step.earliest - NEAR <= night <= step.latest + NEAR for night in updates):
@@ -66,7 +66,7 @@ def _placed(found: Sequence[MachineChange], updates: Sequence[int]) -> list[Mach
 
 
 def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
-    """Refit with only those changes that move a figure by at least ``smallest``."""
+    """Keep only the machine changes that move some control figure by ``smallest`` or more."""
     while True:
         largest = np.abs(level.sizes).max(axis=0, initial=0.0)
         kept = [
@@ -80,7 +80,7 @@ def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
 
 
 def _cost(level: LevelFit) -> float:
-    """Return Schwarz's criterion: the residual noise plus a penalty for the changes.
+    """Return Schwarz's criterion of a fit: the residual noise plus a penalty for each change.
 
     Each change pays for its nights once per machine (one for a step, two for a ramp), and for a
     size in each figure that it moves (Schwarz 1978; nights count as parameters, Yao 1988).

@@ -1,4 +1,4 @@
-"""Environment events: changes of machines, described in words."""
+"""Environment events: changes of a machine (not of the DBMS), described in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTLED = 3
 
 
 class MachineEventKind(StrEnum):
-    """The kind of a machine's change.
+    """What happened to a machine: replaced, joined, updated, drifting, an outage, unknown.
 
     The machine was replaced, joined its class, was updated (its fingerprint changed), drifts, or
     changed for an unknown reason.
@@ -36,7 +36,7 @@ class MachineEventKind(StrEnum):
 
 
 class Effect(Frozen):
-    """An event's effect on a figure of a control, as a fraction, with its 95 % interval."""
+    """How much a machine change moved one control figure, with the 95 % interval."""
 
     control: str
     step: str
@@ -47,7 +47,7 @@ class Effect(Frozen):
 
 
 class EnvironmentEvent(Frozen):
-    """A change of a machine, not of a DBMS.
+    """A change of a machine (not of a DBMS): when, of which kind, with which effects.
 
     ``since`` is the first night of the change, between ``earliest`` and ``latest``. A drift ends in
     the night ``until``, or goes on. ``effects`` are the clear ones, largest first.
@@ -69,7 +69,7 @@ def events_of(
     causes: Mapping[ClassMachine, Mapping[int, str]],
     smallest: float,
 ) -> list[EnvironmentEvent]:
-    """Return the events of all machines, newest first.
+    """Return the changes of all machines as events, newest first.
 
     ``causes`` are the fingerprint changes of each machine by night (column).
     """
@@ -84,7 +84,7 @@ def events_of(
 
 
 def _grouped(one: MachineOffset) -> list[list[int]]:
-    """Group a machine's changes into events: touching ramps are one bent drift."""
+    """Combine changes of a machine that touch each other into one event."""
     changes = one.fit.changes
     events = [[at] for at, change in enumerate(changes) if not change.ramp]
     drifts: list[list[int]] = []
@@ -136,7 +136,7 @@ def _event(
 def _arrival(
     one: MachineOffset, standings: Sequence[MachineOffset], smallest: float
 ) -> EnvironmentEvent | None:
-    """Return the event of a machine that joined later, if it differs from its class."""
+    """Return the event of a machine that joined later and differs from its class."""
     panel = one.panel
     others = [
         each.panel
@@ -172,7 +172,7 @@ def _arrival(
 def effects_of(
     figures: Sequence[ControlFigure], sizes: Iterable[float], errors: Iterable[float]
 ) -> tuple[Effect, ...]:
-    """Return the effects on figures other than zero, largest first.
+    """Return how much a machine change moved each control figure, largest first.
 
     Sizes and their standard errors are natural logarithms.
     """

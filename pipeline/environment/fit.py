@@ -1,4 +1,4 @@
-"""Least-squares fit of the level of each control figure, given the times of the changes."""
+"""Fit the level of each control figure of a machine between known changes (least squares)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ standard error."""
 
 
 class MachineChange(NamedTuple):
-    """The nights of a machine's change, as columns of its panel.
+    """The nights in which a machine changed: one for a step, several for a ramp.
 
     A step applies from the night ``first`` on, with ``first == last``. A ramp begins in the night
     ``first`` and has its full size from ``last`` on. ``earliest`` and ``latest`` bound the
@@ -36,11 +36,14 @@ class MachineChange(NamedTuple):
 
     @property
     def ramp(self) -> bool:
-        """Whether the change is a ramp, not a step."""
+        """Whether the machine changed over several nights, not at once."""
         return self.last > self.first
 
     def course(self, nights: int) -> Floats:
-        """Return (nights,): the share of the change's full size in each night."""
+        """Return which share of the change is complete in each night.
+
+        Returns (nights,).
+        """
         place = np.arange(nights, dtype=float)
         if self.ramp:
             return np.clip((place - self.first) / (self.last - self.first), 0.0, 1.0)
@@ -49,7 +52,7 @@ class MachineChange(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelFit:
-    """The fitted level of each figure: a start, plus the size of each change.
+    """The fitted level of each control figure: at the start, and by how much each change moves it.
 
     ``start`` is (figures,), ``sizes`` (figures, changes), as natural logarithms; the size is 0
     where a change does not move a figure. ``start_errors`` and ``errors`` are their standard
@@ -68,18 +71,26 @@ class LevelFit:
 
     @property
     def moved(self) -> Floats:
-        """Return (figures, nights): the distance of each level from its start."""
+        """Return how far each control figure is from its start in each night.
+
+        Returns (figures, nights).
+        """
         moved: Floats = self.sizes @ self.courses
         return moved
 
 
 def courses(changes: Sequence[MachineChange], nights: int) -> Floats:
-    """Return (changes, nights): the share of each change's full size in each night."""
+    """Return which share of each change is complete in each night.
+
+    Returns (changes, nights).
+    """
     return np.array([change.course(nights) for change in changes]).reshape(-1, nights)
 
 
 def fit(means: Floats, changes: Sequence[MachineChange], deviation: Floats) -> LevelFit:
-    """Fit levels to (figures, nights), keeping each change in the figures that it clearly moves.
+    """Fit the levels of control figures; a figure keeps only changes that clearly move it.
+
+    Values are (figures, nights).
 
     ``deviation`` is (figures,), the standard deviation of a night.
     """
@@ -92,7 +103,7 @@ def fit(means: Floats, changes: Sequence[MachineChange], deviation: Floats) -> L
 def _fitted(
     means: Floats, changes: Sequence[MachineChange], deviation: Floats, inflation: float
 ) -> LevelFit:
-    """Fit levels with standard errors ``inflation`` times those of independent nights."""
+    """Fit levels with standard errors enlarged by ``inflation``, as nights depend on each other."""
     figures, nights = means.shape
     shapes = courses(changes, nights)
     start, sizes = np.zeros(figures), np.zeros((figures, len(changes)))
@@ -131,7 +142,7 @@ class _One(NamedTuple):
 
 
 def _figure(values: Floats, courses: Floats, deviation: float) -> _One:
-    """Fit one figure. A change with nights on one side only has size 0 and no error."""
+    """Fit the levels of one control figure; a change without nights on both sides has size 0."""
     there = np.isfinite(values)
     design = np.vstack([np.ones(len(values)), courses])[:, there].T
     measured = values[there]

@@ -1,4 +1,4 @@
-"""Guard against regressions that calibration errors after a machine change explain."""
+"""Excuse regressions that a change of their machine may explain."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BESIDE = 10
 
 
 class _Side(NamedTuple):
-    """The points of one machine before and after a shift."""
+    """The values that one machine measured before and after a change of a series."""
 
     before: list[Point]
     after: list[Point]
 
 
 class _MachineBias(NamedTuple):
-    """The possible bias from machines that joined or left, and the machine that dominates it."""
+    """How much machines that joined or left may move a series, and which one matters most."""
 
     place: ClassMachine
     reach: float
@@ -38,7 +38,7 @@ class _MachineBias(NamedTuple):
 def excused(
     shift: Shift, series: Series, runs: Mapping[str, RunPlace], calibration: Calibration
 ) -> ClassMachine | None:
-    """Return the machine whose change may explain a shift; None if the shift is larger than that.
+    """Return the machine whose change may explain a shift; None if no machine change can.
 
     A machine may explain the shift if it changed between the runs around it, and the shift's
     interval is not clearly beyond the effect on the mean of all machines.
@@ -68,7 +68,7 @@ def excused(
 
 
 def _shares(side: _Side, sides: Mapping[ClassMachine, _Side]) -> tuple[float, float]:
-    """Return one machine's share of the points before and after the shift."""
+    """Return how much of the values before and after a shift one machine measured."""
     before = sum(len(each.before) for each in sides.values())
     after = sum(len(each.after) for each in sides.values())
     return len(side.before) / max(before, 1), len(side.after) / max(after, 1)
@@ -94,7 +94,7 @@ def _moved(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> float:
-    """Return the possible calibration error (a logarithm) of a machine that measured on both sides.
+    """Return how wrong the correction of a machine on both sides of a shift may be (a logarithm).
 
     It follows from the machine's changes between its last run before the shift and its first after.
     """
@@ -119,7 +119,7 @@ def _joining_bias(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> _MachineBias | None:
-    """Return the possible bias from machines that joined or left; None if there are none.
+    """Return how much machines that joined or left may move a series; None without any.
 
     The mean moves by the difference between machines that joined and those that left, not by their
     distances from the class. Among servers rented anew every night, these offsets cancel.

@@ -1,4 +1,4 @@
-"""Night-to-night scatter of a machine's controls, independent of changes of their level."""
+"""How much a machine's controls scatter from night to night."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ USUAL = 0.01
 
 
 def deviations(panels: Sequence[Panel]) -> list[Floats]:
-    """Return, for each panel, the standard deviation (figures,) of a night around its level.
+    """Return for each machine the standard deviation of a night around the machine's level.
+
+    Returns (figures,) for each.
 
     A machine with few nights takes the median of its class.
     """
@@ -49,7 +51,7 @@ def deviations(panels: Sequence[Panel]) -> list[Floats]:
 
 
 def _scatter(values: Floats) -> Floats:
-    """Return the standard deviation of each row of (figures, nights); nan for few nights.
+    """Return the standard deviation of each control figure; nan if there are few nights.
 
     The estimate uses differences of adjacent nights, so steps and ramps add almost nothing (von
     Neumann 1941, made robust with their median).
@@ -64,12 +66,14 @@ def _scatter(values: Floats) -> Floats:
 
 
 def clipped(residuals: Floats, deviation: float) -> Floats:
-    """Clip residuals at three standard deviations: a bad night is no trend."""
+    """Limit residuals to three standard deviations, so that one bad night is no trend."""
     return np.clip(residuals, -3.0 * deviation, 3.0 * deviation)
 
 
 def autocorrelation(residuals: Floats) -> float:
-    """Return the lag-1 autocorrelation of nights, pooled over figures (figures, nights).
+    """Return how much neighbouring nights are alike, over all control figures.
+
+    Residuals are (figures, nights).
 
     An autocorrelation of 0.1 changes an error by less than its uncertainty after a few months, so
     the estimate is reduced by its standard error. docs/internals/statistics.md has the same rule

@@ -1,4 +1,4 @@
-"""Offsets of a class's machines from the median of the machines it began with."""
+"""How much each machine of a class differs from the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ exceeds this and moves by what shrinkage leaves."""
 
 @dataclass(frozen=True)
 class MachineOffset:
-    """A machine's offset from its class, as natural logarithms.
+    """How much each control figure of a machine differs from its class (logarithms).
 
     ``offsets`` is (figures,): each figure's distance from the class where the machine began, shrunk
     towards 0, and 0 where it is not significant. ``errors`` are the standard errors before
@@ -36,13 +36,16 @@ class MachineOffset:
 
     @property
     def levels(self) -> Floats:
-        """Return (figures, nights): the distance of each figure from the class."""
+        """Return how far each control figure is from the class in each night.
+
+        Returns (figures, nights).
+        """
         levels: Floats = self.offsets[:, None] + self.fit.moved
         return levels
 
 
 def machine_offsets(measured: Sequence[tuple[Panel, LevelFit]]) -> list[MachineOffset]:
-    """Compare the machines of each class."""
+    """Compare the machines of each class by their controls."""
     by_class: dict[str, list[tuple[Panel, LevelFit]]] = {}
     for panel, fit in measured:
         by_class.setdefault(panel.place.machine_class, []).append((panel, fit))
@@ -73,7 +76,7 @@ def _of_class(members: Sequence[tuple[Panel, LevelFit]]) -> list[MachineOffset]:
 
 
 def variance_between(offsets: Floats, errors: Floats) -> float:
-    """Return the variance of the true offsets between machines, around zero.
+    """Estimate how much machines of a class truly differ from each other (a variance).
 
     This is the method of moments of DerSimonian and Laird (Controlled Clinical Trials 7, 1986),
     with a known mean of 0.
@@ -84,13 +87,13 @@ def variance_between(offsets: Floats, errors: Floats) -> float:
 
 
 def _shrunk(offsets: Floats, errors: Floats, between: float) -> Floats:
-    """Shrink offsets by the variance between machines (empirical Bayes; Efron and Morris 1975)."""
+    """Shrink measured differences between machines by how much they vary (empirical Bayes)."""
     expected = offsets * between / (between + errors**2)
     return np.where(np.abs(offsets) >= SIGNIFICANT * errors, expected, 0.0)
 
 
 def _reference(members: Sequence[tuple[Panel, LevelFit]]) -> dict[ControlFigure, float]:
-    """Return the level of each figure at the beginning of the class."""
+    """Return the level of each control figure that the class began with."""
     began: dict[ControlFigure, list[tuple[date, float]]] = {}
     for panel, fit in members:
         for at, (figure, start) in enumerate(_starts(panel, fit).items()):

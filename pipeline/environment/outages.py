@@ -1,4 +1,4 @@
-"""Outages: nights in which a machine's controls were off their level.
+"""Outages: nights in which a machine was unusual and its results do not count.
 
 Equal binaries, such as the revision ``17.11#2``, are controls of each other. If they are slower in
 one night than in the nights around it, the machine caused it. Runs of such a night say nothing
@@ -38,7 +38,7 @@ def without_outages(
     hostnames: Mapping[str, str],
     smallest: float,
 ) -> list[Series]:
-    """Return the series without the runs of nights in which most controls left their level.
+    """Return series without the runs of nights in which most controls were unusual.
 
     ``hostnames`` are by the hash of a machine. ``smallest`` is the smallest relative change of
     interest: a control that moves by less is fine.
@@ -56,7 +56,7 @@ def without_outages(
 
 
 def _controls(runs: Sequence[RunHead], nights: Mapping[str, tuple[str, int]]) -> dict[str, str]:
-    """Return the binary of each run of a binary that its machine measured in enough nights."""
+    """Return which runs are of a binary that its machine measured in many nights."""
     seen: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         machine, night = nights[run.run_id]
@@ -69,7 +69,7 @@ def _controls(runs: Sequence[RunHead], nights: Mapping[str, tuple[str, int]]) ->
 
 
 def _nights(runs: Iterable[RunHead], hostnames: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """Return the night of each run: its machine and a number that increases with time."""
+    """Return the night of each run: its machine, and a number that grows with time."""
     nights: dict[str, tuple[str, int]] = {}
     ended: dict[str, tuple[datetime, int]] = {}
     number = 0
@@ -106,7 +106,7 @@ def _nights_off(
 
 
 def _deviant(levels: Mapping[int, Sequence[float]], smallest: float) -> dict[int, bool]:
-    """Return for each night whether a control (logarithms by night) was off."""
+    """Return for each night whether a control was far from its usual value."""
     order = sorted(levels)
     middles = [median(levels[night]) for night in order]
     apart = {}

@@ -1,4 +1,4 @@
-"""The controls of one machine as a table: a row per figure, a column per night."""
+"""The controls of one machine as a table: a row for each figure, a column for each night."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class ControlFigure(NamedTuple):
-    """The identity of a control's values over the nights: one binary, one step, one metric."""
+    """What the values of a control are of: one binary, one step, one metric."""
 
     control: str
     target: str
@@ -33,7 +33,7 @@ class ControlFigure(NamedTuple):
 
 
 class ClassMachine(NamedTuple):
-    """A machine as a member of a class. A machine of two classes has two of these."""
+    """A machine as a member of a machine class; a machine of two classes has two."""
 
     machine_class: str
     machine: str
@@ -41,7 +41,7 @@ class ClassMachine(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """The control values of one machine.
+    """The controls of one machine: a row for each figure, a column for each night.
 
     ``began`` are the start times of the first control of each night, ascending. ``values`` is
     (figures, nights, repetitions): natural logarithms, nan where a value is missing. ``prints`` are
@@ -57,13 +57,16 @@ class Panel:
 
     @cached_property
     def means(self) -> Floats:
-        """Return (figures, nights): the means of the repetitions."""
+        """Return the mean of the repetitions of each figure in each night.
+
+        Returns (figures, nights).
+        """
         counts = np.isfinite(self.values).sum(axis=2)
         sums = np.nansum(self.values, axis=2)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def night_at(self, moment: datetime) -> int:
-        """Return the column of the last night that began before a moment.
+        """Return the last night that began before a time.
 
         A moment before the first night belongs to the first: nothing else is known about it.
         """
@@ -71,7 +74,7 @@ class Panel:
 
 
 def panels(rows: Iterable[ControlRow]) -> list[Panel]:
-    """Return the panels of all machines, by class and hostname.
+    """Return the controls of all machines as tables, by class and host name.
 
     Steps that failed or failed their SLA are left out, as are values without a logarithm. A
     disturbed step is left out if the other run of its night was undisturbed.

@@ -1,4 +1,4 @@
-"""The environment state file: the last assessment, kept in the results folder for reports."""
+"""The file with the last assessment of the machines, in the results folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = "environment.json"
 
 
 class MachineState(Frozen):
-    """The state of a machine in its latest night with a control.
+    """How a machine was in its latest night with a control.
 
     ``offsets`` are its figures' significant distances from the class now, as fractions with 95 %
     intervals, largest first. ``apart`` is the median difference between the two runs of a control
@@ -40,14 +40,14 @@ class MachineState(Frozen):
 
 
 class EnvironmentState(Frozen):
-    """The machines with controls, and their environment events, newest first."""
+    """What is stored about all machines with controls: their state, their changes."""
 
     machines: tuple[MachineState, ...]
     events: tuple[EnvironmentEvent, ...]
 
 
 def state_of(environment: EnvironmentAssessment) -> EnvironmentState:
-    """Return the state to report from an assessment."""
+    """Return what to store of an assessment of the machines."""
     return EnvironmentState(
         machines=tuple(_machine(one) for one in environment.machine_offsets),
         events=environment.events,
@@ -76,7 +76,7 @@ def _machine(one: MachineOffset) -> MachineState:
 
 
 def save_environment(environment: EnvironmentAssessment, results: Path) -> None:
-    """Save the state of an assessment; without controls, remove an older one."""
+    """Save an assessment of the machines; without controls, delete an older one."""
     path = results / FILE
     if not environment.machine_offsets:
         path.unlink(missing_ok=True)
@@ -86,7 +86,7 @@ def save_environment(environment: EnvironmentAssessment, results: Path) -> None:
 
 
 def load_environment(results: Path) -> EnvironmentState | None:
-    """Load the state that the last detection saved; None if no machine has controls.
+    """Load the assessment that the last detection saved; None without controls.
 
     Raises UserError when the file is damaged.
     """

@@ -1,4 +1,4 @@
-"""Slow drifts: levels that change over weeks, such as on a failing disk."""
+"""Slow drifts of a machine over weeks, as with a failing disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ hundredth of what it explains."""
 def best_ramp(
     values: Floats, known: Floats, deviation: Floats, smallest: float
 ) -> MachineChange | None:
-    """Return the ramp that explains most of (figures, nights); None if none is evident.
+    """Return the slow drift that explains most of a machine's controls; None if none is clear.
+
+    Values are (figures, nights).
 
     ``known`` (changes, nights) are the courses of known changes; their sizes are fitted together
     with the ramp's. ``deviation`` is (figures,), the standard deviation of a night. A figure takes
@@ -53,7 +55,7 @@ def _best(
     begins: Sequence[int],
     ends: Sequence[int],
 ) -> MachineChange | None:
-    """Return the best ramp with one of these first and one of these last nights."""
+    """Return the best drift among those with the given first and last nights."""
     candidates = [
         MachineChange(first, last, first, first)
         for first in begins
@@ -89,14 +91,14 @@ def _best(
 
 
 def _inflation(values: Floats) -> float:
-    """Return the factor by which autocorrelation increases the variance of a level."""
+    """Return how much the likeness of neighbouring nights widens the variance of a level."""
     rest = np.array([row - _smoothed(row) for row in values])
     phi = autocorrelation(rest)
     return (1 + phi) / (1 - phi)
 
 
 def _smoothed(row: Floats) -> Floats:
-    """Return the running median over seven nights; nan stays nan."""
+    """Return the running median over seven nights; missing nights stay missing."""
     result = row.copy()
     places = np.flatnonzero(np.isfinite(row))
     measured = row[places]

@@ -1,4 +1,4 @@
-"""Steps of a machine's level, found by change point detection."""
+"""Sudden changes of a machine, found in its controls by change point detection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Found(NamedTuple):
 def steps_of(
     values: Floats, metrics: Sequence[str], alarms_per_1000: float, smallest: float
 ) -> list[MachineChange]:
-    """Return the nights in which the level of a machine changes, in order.
+    """Return the nights in which a machine suddenly changed, in order.
 
     ``values`` is (figures, nights), without the known ramps; ``metrics`` is the metric of each
     figure. The search covers every figure and, for each metric, the mean of its figures: a small
@@ -55,7 +55,7 @@ def steps_of(
 
 
 def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found]:
-    """Search one figure (nights,).
+    """Search one control figure for sudden changes.
 
     The search uses nights, not runs: the runs of a night are correlated.
     """
@@ -79,7 +79,7 @@ def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean of figures (figures, nights), each relative to its median.
+    """Return the mean of all control figures in each night, each relative to its median.
 
     A night with a missing figure has no mean: its mean would move because a figure is missing.
     """

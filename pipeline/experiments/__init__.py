@@ -1,1 +1,1 @@
-"""Experiments: confirm, compare, bisect, backfill and pull request measurements."""
+"""Experiments, which measure on purpose: confirm, compare, bisect, backfill, pull requests."""

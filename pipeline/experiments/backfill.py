@@ -1,4 +1,4 @@
-"""Backfill: choose the skipped revision whose measurement is most informative.
+"""Choose which skipped revision of a line to measure next: the one that says most.
 
 A branch measured once a night has gaps: unmeasured commits between measured ones. Revisions that
 narrow a known change come first; :class:`changepoint.Bisection` chooses them from the stored
@@ -41,7 +41,7 @@ Run = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Doubt:
-    """A known change whose first bad revision is after ``good`` and up to ``bad``.
+    """A known change that began somewhere after revision ``good`` and up to ``bad``.
 
     ``runs`` are the runs of the measured revisions around the change by place, including both ends;
     empty if the figures cannot locate the change. The smallest ``rank`` comes first.
@@ -56,7 +56,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Gaps:
-    """The measured and unmeasured revisions of a line; places are indices into ``labels``.
+    """Which revisions of a line are measured and which are not; places are indices into ``labels``.
 
     ``dead`` are revisions that do not build. Choices lie in ``asked``: from end to end with
     ``ends``, otherwise only between measured revisions. ``built`` returns whether a build exists.
@@ -72,12 +72,12 @@ class Gaps:
     doubts: tuple[Doubt, ...] = ()
 
     def open(self, first: int, last: int) -> list[int]:
-        """Return the places that can be measured, from ``first`` to ``last``, ascending."""
+        """Return the places of unmeasured revisions from ``first`` to ``last``, ascending."""
         within = range(max(first, self.asked.start), min(last + 1, self.asked.stop))
         return [at for at in within if at not in self.measured and at not in self.dead]
 
     def left(self) -> int:
-        """Return the number of revisions that can be measured."""
+        """Return how many unmeasured revisions of the line can be measured."""
         marks = [at for at in self.measured if at in self.asked]
         if self.ends:
             return len(self.open(0, len(self.labels)))
@@ -86,7 +86,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Choice:
-    """The revision of a line to measure next, the reason, and the doubt that it narrows, if any."""
+    """The revision of a line to measure next, and the reason."""
 
     line: str
     label: str
@@ -96,7 +96,7 @@ class Choice:
 
 
 def choose(lines: Sequence[Gaps]) -> Choice | None:
-    """Return the revision to measure next; None if none is left."""
+    """Return the revision of a line to measure next; None if all are measured."""
     doubts = sorted(
         ((doubt, gaps) for gaps in lines for doubt in gaps.doubts), key=lambda pair: pair[0].rank
     )
@@ -108,7 +108,7 @@ def choose(lines: Sequence[Gaps]) -> Choice | None:
 
 
 def planned_choices(lines: Sequence[Gaps]) -> Iterator[Choice]:
-    """Yield the choices in order, as far as they are predictable.
+    """Yield the revisions to measure in order, as far as no new result can change it.
 
     Each doubt contributes only its first revision: the next one depends on the measurement.
     """
@@ -129,7 +129,7 @@ def planned_choices(lines: Sequence[Gaps]) -> Iterator[Choice]:
 def doubts_of(
     regressions: Sequence[Regression], series: Sequence[Series], line: str, labels: Sequence[str]
 ) -> tuple[Doubt, ...]:
-    """Return a line's suspected and confirmed changes, with the figures around them.
+    """Return a line's suspected and confirmed changes, with the values measured around each.
 
     Changes with a confirmed culprit are left out: filling a gap cannot locate them better.
     ``regressions`` are worst first, improvements last, as a detection returns them; ``series`` are
@@ -160,7 +160,7 @@ def _around(
     series: Mapping[SeriesKey, Series],
     places: Mapping[str, int],
 ) -> Mapping[int, Sequence[Run]]:
-    """Return the runs that locate a change; empty unless both sides have some."""
+    """Return the runs on both sides of a change; empty unless both sides have some."""
     if regression.kind is not RegressionKind.LEVEL:
         return {}
     try:
@@ -188,7 +188,7 @@ def _around(
 
 
 def _runs(series: Sequence[Series], places: Mapping[str, int]) -> dict[int, list[Run]]:
-    """Return the runs with a positive figure in every series, by place, ascending."""
+    """Return the runs that have a positive value in every series, by place, ascending."""
     figures: dict[tuple[int, str], dict[str, float]] = {}
     for one in series:
         for point in one.points:
@@ -207,7 +207,7 @@ def _name(series: Series) -> str:
 
 
 def _narrowing(gaps: Gaps, doubt: Doubt) -> Choice | None:
-    """Return the revision that narrows a change most; None if no revision narrows it."""
+    """Return the revision that narrows the place of a change most; None if none does."""
     if not doubt.runs:
         within = gaps.open(doubt.good + 1, doubt.bad - 1)
         return (
@@ -246,7 +246,7 @@ def _narrowing_choice(gaps: Gaps, doubt: Doubt, place: int, good: int, bad: int)
 
 
 def _end(gaps: Gaps) -> Choice | None:
-    """Return the first or last requested revision, if none beyond it is measured."""
+    """Return the first or last requested revision, if nothing beyond it is measured."""
     if not gaps.ends:
         return None
     left = gaps.open(0, len(gaps.labels))
@@ -259,7 +259,7 @@ def _end(gaps: Gaps) -> Choice | None:
 
 
 def _halving(lines: Sequence[Gaps]) -> Choice | None:
-    """Return the middle of the widest gap; of equal gaps, the newest."""
+    """Return the middle of the widest gap between measured revisions; the newest of equal gaps."""
     widest: tuple[int, Gaps, list[int], int, int] | None = None
     for gaps in lines:
         for first, last in pairwise(sorted(at for at in gaps.measured if at in gaps.asked)):
@@ -277,7 +277,7 @@ def _halving(lines: Sequence[Gaps]) -> Choice | None:
 
 
 def _middle(gaps: Gaps, within: Sequence[int]) -> int:
-    """Return the middle place, or its neighbour if only that one is built."""
+    """Return the middle place of a gap, or a neighbour if only that one has a build."""
     middle = (len(within) - 1) / 2
     near = {within[math.floor(middle)], within[math.ceil(middle)]}
     return max(near, key=lambda at: (gaps.built(at), at))

@@ -1,4 +1,4 @@
-"""Bisect: find the revision between a good and a bad one that changed the figures.
+"""Bisect: find the revision between a good and a bad one that changed what was measured.
 
 The search first shows that the ends differ. :class:`changepoint.Bisection` then chooses the
 revisions to measure. Finally, new runs compare the culprit with its parent, and the ranges on
@@ -62,7 +62,7 @@ _Needed = Callable[[Iterable[bool]], bool]
 
 
 class RevisionDifference(Frozen):
-    """The difference of one figure between two revisions: relative change and interval."""
+    """By how much one metric of a step differs between two revisions, with its interval."""
 
     step: str
     metric: str
@@ -72,7 +72,7 @@ class RevisionDifference(Frozen):
 
 
 class LocatedChange(Frozen):
-    """One change: the revisions between which it lies, and its effect.
+    """A change that was located: between which two revisions it lies, and its effect.
 
     ``culprit`` is the first bad revision and ``parent`` the last good one. ``between`` are
     revisions that may also be the culprit: they cannot be measured, or the search ended early. With
@@ -88,7 +88,7 @@ class LocatedChange(Frozen):
 
 
 class Bisected(Frozen):
-    """The outcome of a bisection.
+    """The outcome of a bisection: the located changes, and what they cost to find.
 
     ``found`` is in line order, and empty if the ends were not shown to differ. ``ends`` compares
     good and bad. ``builds`` counts the requested revisions, including those that do not build;
@@ -104,7 +104,7 @@ class Bisected(Frozen):
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict: a culprit, only a range, or no change.
+        """What the bisection found: a culprit, only a range of revisions, or no change.
 
         It is undecided if the ends were shown neither to differ nor to be the same.
         """
@@ -115,7 +115,7 @@ class Bisected(Frozen):
 
     @property
     def worst(self) -> LocatedChange | None:
-        """The largest change, of the confirmed ones if there are any."""
+        """The largest change found, of the confirmed ones if there are any."""
         return max(
             self.found,
             key=lambda each: (each.confirmed, max(abs(row.effect) for row in each.rows)),
@@ -134,7 +134,7 @@ def bisect(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> Bisected:
-    """Search for culprits among cells in revision order, the good one first.
+    """Find the culprits among the cells of consecutive revisions; the good one is first.
 
     Args:
         cells: at least two cells of one line that differ only in the revision.
@@ -169,7 +169,7 @@ def bisect(
 
 
 class _Comparison:
-    """A sequential comparison of one figure between two revisions.
+    """A comparison of one metric of a step between two revisions, run by run.
 
     As in :mod:`pipeline.experiments.interleaved`, excluding a change of just the smallest effect
     has a larger error probability than reporting one; larger changes are missed far more rarely.
@@ -199,7 +199,7 @@ class _Comparison:
 
 
 class _Compared:
-    """Two revisions measured in pairs of runs, with a comparison of each figure."""
+    """Two revisions measured in pairs of runs, with the comparison of each metric."""
 
     def __init__(
         self, figures: Sequence[Figure], smallest: float, confidence: float, limit: int
@@ -224,7 +224,7 @@ class _Compared:
 
     @property
     def differing(self) -> list[Figure]:
-        """The figures shown to differ."""
+        """The metrics that were shown to differ between the two revisions."""
         return [
             figure
             for figure, decision in self.decisions.items()
@@ -233,11 +233,11 @@ class _Compared:
 
     @property
     def done(self) -> bool:
-        """Whether a difference was shown, or none can be shown any more."""
+        """Whether a difference was shown, or more runs cannot show one."""
         return bool(self.differing) or all(each.done for each in self.decisions.values())
 
     def summary(self) -> str:
-        """Summarise the comparison in a few words."""
+        """Summarise the comparison of two revisions in a few words."""
         runs = f"after {plural(2 * len(self.pairs), 'run')}"
         if not self.differing:
             return f"are not shown to differ {runs}"
@@ -247,7 +247,7 @@ class _Compared:
         return f"differ {runs}: {row.step} {row.metric} by {effect}"
 
     def rows(self) -> tuple[RevisionDifference, ...]:
-        """The rows of all figures, largest difference first."""
+        """The difference of each metric, largest first."""
         rows = [
             RevisionDifference(
                 step=figure.step,
@@ -264,7 +264,7 @@ class _Compared:
 
 
 class _Search:
-    """The state of a search: the runs of each cell, and the cells that cannot be measured."""
+    """A bisection in progress: the runs so far, and the revisions that cannot be measured."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ class _Search:
 
     @property
     def builds(self) -> int:
-        """The number of revisions requested."""
+        """How many revisions the bisection has asked to build."""
         return len(self._asked)
 
     def compare(
@@ -299,7 +299,7 @@ class _Search:
         needed: _Needed = all,
         limit: int = MOST_BLOCKS,
     ) -> _Compared:
-        """Compare two revisions in new pairs of runs until decided or the limit is reached.
+        """Compare two revisions in new pairs of runs, until it is clear or the limit is reached.
 
         The runs are new because those that pointed to a culprit are no independent evidence for it.
         Raises UserError for a revision that cannot be measured.
@@ -309,7 +309,9 @@ class _Search:
         first = self._pair(good, bad, figures, False, needed)
         common = [figure for figure in figures if all(figure in run for run in first)]
         if not common:
-            raise UserError(f"{names} share no measured metric; name another step or metric")
+            raise UserError(
+                f"the runs of {names} have no metric in common; name another step or metric"
+            )
         compared = _Compared(common, self._smallest, self._confidence, limit)
         compared.add(*first)
         while not (compared.done or self._spent):
@@ -320,7 +322,7 @@ class _Search:
         return compared
 
     def changes(self, good: int, bad: int, ends: _Compared) -> Iterator[LocatedChange]:
-        """Yield the changes between two compared revisions, in order."""
+        """Find the changes between two revisions that differ, in order."""
         figures = ends.differing
         if not figures:
             return
@@ -339,7 +341,7 @@ class _Search:
     def _culprit(
         self, good: int, bad: int, ends: _Compared, figures: Sequence[Figure]
     ) -> tuple[LocatedChange, int, int, _Compared | None]:
-        """Search for one culprit and compare it with its parent.
+        """Search for one culprit, and compare it with the revision before it.
 
         Returns the change, the places of both, and the comparison if it confirmed the change.
         """
@@ -366,7 +368,7 @@ class _Search:
         return found, good + place.last_good, good + place.first_bad, None
 
     def _begun(self, good: int, bad: int, ends: _Compared, figures: Sequence[Figure]) -> Bisection:
-        """Return a bisection that knows the ends and the revisions that cannot be measured."""
+        """Begin a search between two revisions, without those that cannot be measured."""
         bisection = Bisection(
             bad - good + 1, tuple(map(_name, figures)), confidence=self._confidence
         )
@@ -379,7 +381,7 @@ class _Search:
         return bisection
 
     def _narrow(self, bisection: Bisection, good: int, bad: int, figures: Sequence[Figure]) -> None:
-        """Measure the most informative revisions until the culprit is known or a limit hit."""
+        """Measure the revisions that say most, until the culprit is known or a limit is reached."""
         while not (bisection.culprit.done or self._spent):
             at = bisection.next(self._costs[good : bad + 1])
             self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")
@@ -390,7 +392,7 @@ class _Search:
                 bisection.skip(at)
 
     def _remains(self, ends: _Compared, again: _Compared, figures: Sequence[Figure]) -> bool:
-        """Whether the difference of the ends is more, or less, than the culprit's change."""
+        """Whether the two ends differ by more, or less, than the culprit explains."""
         return any(
             abs(
                 math.log1p(ends.decisions[figure].effect)
@@ -421,17 +423,18 @@ class _Search:
         return runs[good], runs[bad]
 
     def _sure(self, at: int, figures: Sequence[Figure], needed: _Needed) -> Figures:
-        """Run a revision until it yields figures. Raises UserError if it cannot be measured."""
+        """Measure a revision that the search cannot do without. Raises UserError if that fails."""
         while at not in self._dead:
             run = self._measure(at, figures, needed)
             if run is not None:
                 return run
         raise UserError(
-            f"{self._label(at)} cannot be measured: {self._dead[at]}; name another revision"
+            f"the revision {self._label(at)} cannot be measured: {self._dead[at]}; name another "
+            "revision"
         )
 
     def _measure(self, at: int, figures: Sequence[Figure], needed: _Needed = all) -> Figures | None:
-        """Run a revision once more; None if it has no build or the run lacks the figures."""
+        """Measure a revision once more; return None if it has no build or no result."""
         cell = self._cells[at]
         self._asked.add(at)
         try:

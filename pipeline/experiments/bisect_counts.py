@@ -1,4 +1,4 @@
-"""Bisect by counts: a plain binary search, because one run of a build is exact.
+"""Bisect by instruction counts: a plain binary search, because one counted run is exact.
 
 A revision belongs to the side whose level it is nearer to, as logarithms. At the end, new runs
 compare the culprit with its parent, and the ranges on either side are searched if their ends
@@ -36,7 +36,7 @@ def bisect_counts(
     clock: Callable[[], float] = time.monotonic,
     known: tuple[Figures, Figures] | None = None,
 ) -> Bisected:
-    """Search for culprits among counted cells in revision order, the good one first.
+    """Find the culprits among counted revisions in order; the good one is first.
 
     Args:
         cells: at least two cells of one line that differ only in the revision.
@@ -70,7 +70,7 @@ def bisect_counts(
 
 
 class _HalvingSearch:
-    """The state of a search: the figures of the counted revisions."""
+    """A binary search in progress: the instruction counts of the revisions so far."""
 
     def __init__(
         self,
@@ -92,17 +92,20 @@ class _HalvingSearch:
 
     @property
     def builds(self) -> int:
-        """The number of revisions requested."""
+        """How many revisions the search has asked to build."""
         return len(self._asked)
 
     def begin(self, known: tuple[Figures, Figures] | None) -> None:
-        """Count both ends. Raises UserError for one that cannot be measured."""
+        """Count the good and the bad end. Raises UserError if one cannot be measured."""
         ends = (0, len(self._cells) - 1)
         for place, at in enumerate(ends):
             if known is not None:
                 self._levels[at] = known[place]
             elif not self._count(at, ()):
-                raise UserError(f"{self._label(at)} cannot be counted; name another revision")
+                raise UserError(
+                    f"the instructions of {self._label(at)} cannot be counted; name another "
+                    "revision"
+                )
         common = [
             figure
             for figure in self._figures
@@ -110,11 +113,13 @@ class _HalvingSearch:
         ]
         if not common:
             names = " and ".join(map(self._label, ends))
-            raise UserError(f"{names} share no counted metric; name another step")
+            raise UserError(
+                f"the counted runs of {names} have no metric in common; name another step"
+            )
         self._figures = common
 
     def changes(self, good: int, bad: int) -> Iterator[LocatedChange]:
-        """Yield the changes between two counted revisions, in order."""
+        """Find the changes between two counted revisions, in order."""
         differing = self._differing(self.between(good, bad))
         if not differing:
             return
@@ -132,11 +137,11 @@ class _HalvingSearch:
         yield from self.changes(culprit, bad)
 
     def between(self, good: int, bad: int) -> tuple[RevisionDifference, ...]:
-        """Return the differences of all figures between two revisions, largest first."""
+        """Return by how much all counts differ between two revisions, largest first."""
         return self._rows(self._levels[good], self._levels[bad])
 
     def _narrowed(self, good: int, bad: int, figures: Sequence[Figure]) -> tuple[int, int]:
-        """Halve the range until no revision in it can be counted, or the time is up."""
+        """Halve the range until only two revisions are left, or the time is up."""
         first, last = self._levels[good], self._levels[bad]
         parent, culprit = good, bad
         while (inside := self._candidates(parent, culprit)) and self._clock() < self._deadline:
@@ -162,13 +167,13 @@ class _HalvingSearch:
         return sum(abs(math.log(own[figure] / level[figure])) for figure in figures)
 
     def _compared_again(self, parent: int, culprit: int) -> tuple[RevisionDifference, ...]:
-        """Compare two revisions in new runs; both have a build."""
+        """Compare two revisions that have builds, in new runs."""
         self._say(f"{self._label(parent)} and {self._label(culprit)} are counted again")
         again = [self._measured(at) or self._levels[at] for at in (parent, culprit)]
         return self._rows(again[0], again[1])
 
     def _count(self, at: int, needed: Sequence[Figure]) -> bool:
-        """Count a revision; whether it has the figures."""
+        """Count a revision; return whether the counts could be had."""
         found = self._measured(at)
         if found is None or any(found.get(figure, 0.0) <= 0.0 for figure in needed):
             self._dead.add(at)

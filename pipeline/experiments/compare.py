@@ -1,4 +1,4 @@
-"""Compare: measure two revisions, builds, configurations or source trees against each other."""
+"""Compare two revisions, builds, configurations or source trees by measuring both in turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)
 
 
 class TwoSideComparison(Frozen):
-    """A comparison of two sides, ``base`` and ``head``: the question and the result.
+    """A comparison of two sides, ``base`` and ``head``: what was asked, and the result.
 
     ``functions`` are, by step, those that a change of counted instructions comes from.
     """
@@ -46,7 +46,7 @@ class TwoSideComparison(Frozen):
 
     @property
     def rows(self) -> list[FigureVerdict]:
-        """Return the rows, worst first. If the machine moved, nothing is decided."""
+        """Return the compared metrics, worst first. If the machine changed, none is decided."""
         rows = list(self.answer.rows)
         if self.answer.moved:
             why = f"the machine changed: {self.answer.moved[0]}"
@@ -56,12 +56,12 @@ class TwoSideComparison(Frozen):
 
     @property
     def regressed(self) -> bool:
-        """Whether a regression was shown, which makes a gate fail."""
+        """Whether the comparison shows a regression, so that a gate fails."""
         return any(row.verdict in ("worse", "failed") for row in self.rows)
 
 
 def compared(experiment: Experiment, answer: BlocksResult) -> TwoSideComparison:
-    """Return a result with the names of its sides for tables."""
+    """Return the result of a comparison, with the names of its two sides for tables."""
     return TwoSideComparison(
         base=side_name(experiment.base),
         head=side_name(experiment.head),
@@ -74,12 +74,12 @@ def compared(experiment: Experiment, answer: BlocksResult) -> TwoSideComparison:
 
 
 def side_name(cell: Cell) -> str:
-    """Return the name of a side: ``postgres 17.11 official x10a_c2r24``."""
+    """Return the name of one side of a comparison, as ``postgres 17.11 official x10a_c2r24``."""
     return f"{cell.revision.target} {cell.revision.label} {cell.build_options} {cell.config.name}"
 
 
 def distinct_head(base: Cell, head: Cell) -> Cell:
-    """Return head, as a copy if it equals base: the comparison is then A/A."""
+    """Return head, or a copy of it if it equals base: then equal binaries are compared."""
     if head.key != base.key:
         return head
     return copy_of(head, 3 if base.revision.copy_number == 2 else 2)
@@ -88,7 +88,7 @@ def distinct_head(base: Cell, head: Cell) -> Cell:
 def choose_workload(
     config: Config, name: str, targets: Sequence[str], mode: Mode | None = None
 ) -> WorkloadSection:
-    """Return the workload with this name, or the first one that runs on all the targets.
+    """Return the workload with this name, or the first that all the targets can run.
 
     With a ``mode``, workloads of that mode come first; one of the other mode is measured in it.
     Without a workload in the configuration, the default one is returned. Raises UserError for an
@@ -111,7 +111,7 @@ def choose_workload(
 
 
 def in_mode(section: WorkloadSection, mode: Mode) -> WorkloadSection:
-    """Return a workload measured in a mode. Counted ones have one client and no profile."""
+    """Return a workload that is timed or counted; counted ones have one client and no profile."""
     if section.mode is mode:
         return section
     if mode is Mode.TIME:
@@ -120,7 +120,7 @@ def in_mode(section: WorkloadSection, mode: Mode) -> WorkloadSection:
 
 
 def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tuple[str, ...]:
-    """Return the metrics to compare: those asked for, else those that the mode is watched in.
+    """Return the metrics to compare: the requested ones, or those watched in this mode.
 
     Raises UserError for an unknown metric, and for one that counted runs do not have.
     """
@@ -135,7 +135,7 @@ def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tu
 
 
 def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
-    """Return a workload with these steps, or its own, and its first number of clients.
+    """Return a workload with only these steps, and with its first number of clients.
 
     Raises UserError for an unknown step.
     """
@@ -155,5 +155,5 @@ def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
 
 
 def figures_of_steps(workload: Workload, metrics: Sequence[str]) -> tuple[Figure, ...]:
-    """Return every metric of every step."""
+    """Return every requested metric of every step of a workload."""
     return tuple(Figure(step.name, metric) for step in workload.steps for metric in metrics)

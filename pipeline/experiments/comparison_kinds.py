@@ -1,4 +1,4 @@
-"""Comparisons in blocks by kind of change: level, spread or SLA."""
+"""How a comparison tests each kind of change: of the level, of the spread, or of an SLA."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ tenth of a percent is of no interest."""
 
 
 class BlockComparison(Protocol):
-    """A sequential comparison fed with blocks."""
+    """A comparison of two sides that gets the results of one block of runs at a time."""
 
     @property
     def decision(self) -> SequentialDecision:
-        """The decision after the blocks added so far."""
+        """What the blocks so far decide: a difference, none, or not yet."""
         ...
 
     def add(
         self, base: float | Sequence[float], head: float | Sequence[float]
     ) -> SequentialDecision:
-        """Add the runs of a block."""
+        """Add the results of one block of runs."""
         ...
 
 
 @dataclass(frozen=True)
 class ComparisonKind(ABC):
-    """The comparison of one kind of change of a metric.
+    """How to compare two sides for one kind of change of a metric.
 
     ``smallest_effect`` is the smallest relative change of a level that matters; ``blocks`` is the
     maximum number of blocks.
@@ -59,50 +59,50 @@ class ComparisonKind(ABC):
     @property
     @abstractmethod
     def better(self) -> Better:
-        """The direction in which the effect is good."""
+        """The direction in which a change is good: higher or lower."""
 
     @property
     @abstractmethod
     def smallest(self) -> tuple[float, float]:
-        """The effects of interest: at most the first value, or at least the second."""
+        """The smallest effects that matter, downwards and upwards."""
 
     @abstractmethod
     def comparison(self, confidence: float) -> BlockComparison:
-        """Return an empty comparison."""
+        """Return a new comparison, without any runs yet."""
 
     @staticmethod
     @abstractmethod
     def format_effect(effect: float) -> str:
-        """Format an effect."""
+        """Format an effect of this kind as text."""
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether these levels can be compared: zero has no ratio."""
+        """Whether values of this size can be compared; a ratio to zero cannot."""
         return 0.0 not in levels
 
     def visible(self, low: float, high: float) -> float:
-        """Return half the width of an interval as an effect: the smallest visible change."""
+        """Convert half the width of an interval to the smallest visible effect."""
         if low <= -1.0 or not math.isfinite(high):
             return math.inf
         return math.sqrt((1.0 + high) / (1.0 + low)) - 1.0
 
 
 class OfLevel(ComparisonKind):
-    """A change of the level of a metric."""
+    """Compare the levels of a metric: its typical value on both sides."""
 
     ends_undecided = True
 
     @property
     def better(self) -> Better:
-        """The metric's own direction."""
+        """The direction in which the metric itself is good."""
         return "lower" if is_worse(self.metric, 1.0) else "higher"
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """The smallest effect in either direction."""
+        """The smallest effect that matters, in either direction."""
         return -self.smallest_effect, self.smallest_effect
 
     def comparison(self, confidence: float) -> GroupSequential:
-        """Return a comparison of levels."""
+        """Return a new comparison of two levels."""
         return GroupSequential(
             smallest_effect=self.smallest_effect,
             limit=self.blocks,
@@ -112,25 +112,25 @@ class OfLevel(ComparisonKind):
 
     @staticmethod
     def format_effect(effect: float) -> str:
-        """Format an effect as a percentage."""
+        """Format the relative change of a level as a percentage."""
         return f"{effect:+.1%}"
 
 
 class OfSpread(ComparisonKind):
-    """A change of the spread between runs; the effect is on the standard deviation."""
+    """Compare the spread between runs: the relative change of the standard deviation."""
 
     @property
     def better(self) -> Better:
-        """Less spread is better, whatever the metric."""
+        """Less spread is better, whatever the metric is."""
         return "lower"
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """The smallest effect that detection reports."""
+        """The smallest change of spread that detection reports."""
         return 1.0 / SMALLEST_RATIO - 1.0, SMALLEST_RATIO - 1.0
 
     def comparison(self, confidence: float) -> SpreadSequential:
-        """Return a comparison of spreads."""
+        """Return a new comparison of two spreads."""
         return SpreadSequential(
             smallest_ratio=SMALLEST_RATIO,
             floor=QUIET * self.smallest_effect,
@@ -140,40 +140,40 @@ class OfSpread(ComparisonKind):
 
     @staticmethod
     def format_effect(effect: float) -> str:
-        """Format an effect as a percentage of the spread."""
+        """Format the relative change of a spread as a percentage."""
         return f"{effect:+.0%} spread"
 
 
 class OfSla(ComparisonKind):
-    """A change of how often an SLA is met; the effect is the difference in the share of runs."""
+    """Compare how often an SLA is met: the difference of the shares of runs that meet it."""
 
     @property
     def better(self) -> Better:
-        """A higher share of met SLAs is better."""
+        """Meeting the SLA in more runs is better."""
         return "higher"
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """A half, because detection compares medians."""
+        """Half of the runs, because detection compares medians."""
         return -HALF, HALF
 
     def comparison(self, confidence: float) -> ShareSequential:
-        """Return a comparison of the shares of runs that meet their SLA."""
+        """Return a new comparison of the shares of runs that meet their SLA."""
         return ShareSequential(threshold=SUSTAINED, limit=self.blocks, confidence=confidence)
 
     @staticmethod
     def format_effect(effect: float) -> str:
-        """Format an effect as a share of runs."""
+        """Format the difference of two shares as a share of runs."""
         if effect == 0.0:
             return "kept as often"
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"
 
     def has(self, levels: Sequence[float]) -> bool:
-        """An SLA level of zero is a missed SLA, and comparable."""
+        """Whether values can be compared; zero means a missed SLA, so all can."""
         return True
 
     def visible(self, low: float, high: float) -> float:
-        """Return half the width of an interval of shares."""
+        """Return half the width of an interval of shares, unchanged."""
         return (high - low) / 2.0
 
 

@@ -1,4 +1,4 @@
-"""Confirm: remeasure a suspected regression or improvement.
+"""Confirm: measure both sides of a suspected regression or improvement again, and decide.
 
 The revisions before and after the change are measured in blocks with a control
 (:mod:`pipeline.experiments.interleaved`), only in the affected steps, on this machine. The outcome
@@ -48,7 +48,7 @@ Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
 
 
 class OutcomeRow(Frozen):
-    """The verdict on one figure of a comparison.
+    """The verdict on one metric of a confirmation: effect, interval, decision.
 
     ``effect`` and ``interval`` are relative to the last good revision: of the level; for a spread,
     of the standard deviation; for an SLA, the difference in the share of runs that met it.
@@ -62,7 +62,7 @@ class OutcomeRow(Frozen):
 
 
 class ConfirmOutcome(Frozen):
-    """The outcome of confirming a regression or improvement, and its cost.
+    """The outcome of confirming a regression or improvement, and the machine time it took.
 
     ``at`` is when the experiment ended, which distinguishes its outcomes. ``evidence`` identifies
     the evidence of the suspicion (:func:`evidence_of`). ``blocks`` is the number measured so far
@@ -83,7 +83,7 @@ class ConfirmOutcome(Frozen):
 
 
 def verdict_of(answer: BlocksResult, way: Way = "worse") -> Verdict:
-    """Return the verdict on a suspected change in this direction from its figures.
+    """Return whether a suspected change is confirmed or rejected, from its compared metrics.
 
     One figure that surely changed in this direction confirms it; a rejection needs all figures to
     exclude it.
@@ -98,7 +98,7 @@ def verdict_of(answer: BlocksResult, way: Way = "worse") -> Verdict:
 
 
 def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
-    """Return the changes to confirm: regressions, then improvements, each worst first.
+    """Return the regressions and then the improvements to confirm, each worst first.
 
     An improvement that ends a regression is its recovery, which is already measured.
     """
@@ -111,7 +111,7 @@ def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
 
 
 def evidence_of(regression: Regression) -> str:
-    """Return an identifier of a regression's evidence; it changes with further measurements.
+    """Return a digest of a regression's evidence, which changes with further measurements.
 
     Positions are not part of it, because they change when a line gets another beginning.
     """
@@ -126,7 +126,7 @@ def evidence_of(regression: Regression) -> str:
 def experiment_of(
     regression: Regression, plan: Plan, settings: ConfirmSection, mode: Mode | None = None
 ) -> Experiment:
-    """Return the experiment that confirms a regression or an improvement.
+    """Return the experiment that would confirm a regression or an improvement.
 
     It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval; counts,
     where they explain the regression and no ``mode`` is chosen. Raises
@@ -157,7 +157,7 @@ def experiment_of(
 def planned_cells(
     plan: Plan, regression: Regression, shift: Shift, label: str | None = None
 ) -> list[Cell]:
-    """Return the plan's cells of a shift's setup, for all revisions in line order, or for one."""
+    """Return the cells of a shift's setup for the revisions of its line, in order."""
     setup = cell_of(shift)
     return [
         cell
@@ -171,7 +171,7 @@ def planned_cells(
 
 
 def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
-    """Return the plan's cell of a shift's setup for another revision.
+    """Return the cell of a shift's setup for another revision.
 
     Raises UserError if the plan has no such cell, and for an imported line.
     """
@@ -186,7 +186,7 @@ def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -
 
 
 def not_measurable(regression: Regression) -> str:
-    """Return why a regression of an imported line cannot be measured, and what to do."""
+    """Return why a regression of an imported line cannot be measured again, and what to do."""
     return (
         f"{regression.fingerprint}: the line {regression.line} was imported, so nightshift cannot "
         "measure its revisions; decide with `nightshift ack` or `nightshift wontfix`"
@@ -201,7 +201,7 @@ def confirm(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> ConfirmOutcome:
-    """Remeasure a regression or an improvement and write the outcome.
+    """Measure a regression or an improvement again, and write the outcome to its folder.
 
     Runs and minutes of an earlier, undecided attempt are included. ``seconds`` is the experiment's
     share of the night, if less than the question's budget. Raises UserError for an error that ends
@@ -223,7 +223,7 @@ def confirm(
 
 
 def outcome_of(regression: Regression, answer: BlocksResult, minutes: float) -> ConfirmOutcome:
-    """Return the outcome that the figures of a comparison have now."""
+    """Return the outcome of a confirmation from the compared metrics so far."""
     return ConfirmOutcome(
         fingerprint=regression.fingerprint,
         at=now(),
@@ -252,7 +252,7 @@ def share_night(
     seconds: float,
     measure: Callable[[Regression, Experiment, float], float],
 ) -> None:
-    """Measure experiments one after the other, each with an equal share of the remaining night.
+    """Run experiments one after another; each may use an equal share of the remaining night.
 
     Every experiment gets a turn, and unused time goes to the later ones. ``measure`` receives an
     experiment's share in seconds and returns the seconds it took. Measuring stops once ``seconds``
@@ -266,5 +266,5 @@ def share_night(
 
 
 def outcome_in(folder: Path) -> ConfirmOutcome | None:
-    """Return the outcome in an experiment's folder; None if it is missing or unreadable."""
+    """Return the outcome in the folder of an experiment; None if it is missing or unreadable."""
     return read_json(folder / OUTCOME, ConfirmOutcome.model_validate_json)

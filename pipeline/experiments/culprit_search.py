@@ -1,4 +1,4 @@
-"""Prepare the bisection of a regression, and convert its result to a culprit."""
+"""Prepare the bisection of a regression, and convert the result to the regression's culprit."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from pipeline.text.errors import UserError
 
 
 class Search(NamedTuple):
-    """The input of a bisection: cells of a range in order, the good one first, and the figures."""
+    """What a bisection needs: the cells of consecutive revisions, and the metrics to compare."""
 
     cells: tuple[Cell, ...]
     figures: tuple[Figure, ...]
 
 
 def to_locate(regression: Regression) -> bool:
-    """Whether to search for the culprit: only for a confirmed regression of a level."""
+    """Whether to bisect a regression: only if it is confirmed and its level changed."""
     return (
         regression.worse
         and regression.kind is RegressionKind.LEVEL
@@ -54,7 +54,7 @@ def search_for(
     quick: bool,
     cache: Path,
 ) -> Search:
-    """Return the bisection of a regression: its clearest figures, between its ends.
+    """Return the bisection for a regression: which revisions, and which metrics.
 
     On a branch the range includes all commits, measured or not; on a line of releases, also those
     that a line of only the newest releases skips. If the line names a branch to bisect on, the
@@ -94,7 +94,7 @@ def search_for(
 
 
 def known_ends(regression: Regression, search: Search) -> tuple[Figures, Figures] | None:
-    """Return what the nights counted at the ends of a search; None if the ends are others.
+    """Return the counts that nights measured at the two ends of a search; None without them.
 
     Counts are exact, so the ends need no further runs.
     """
@@ -114,13 +114,13 @@ def known_ends(regression: Regression, search: Search) -> tuple[Figures, Figures
 
 
 def answer(found: Bisected) -> LocatedChange | None:
-    """Return the culprit's change: the largest one for the worse."""
+    """Return the change that a bisection found for the regression: the largest loss."""
     worse = [each for each in found.found if any(row.verdict == "worse" for row in each.rows)]
     return found.model_copy(update={"found": tuple(worse)}).worst
 
 
 def culprit_of(found: LocatedChange, subject: str) -> Culprit:
-    """Return a change as a regression's culprit; ``subject`` is its commit subject."""
+    """Return the culprit of a regression from a located change and the commit's subject line."""
     return Culprit(
         revision=found.culprit,
         parent=found.parent,

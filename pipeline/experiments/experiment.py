@@ -1,4 +1,4 @@
-"""Common types of experiments: confirm, bisect and compare.
+"""Types that all experiments use: what is compared, and the machine that measures.
 
 An experiment runs cells in its own order until it has an answer. Its bundles are kept apart from
 those of the nights (``results/experiments/NAME/``): runs made because of a suspicion must not be
@@ -25,14 +25,14 @@ Figures = Mapping[Figure, float]
 
 
 class Runner(Protocol):
-    """A machine that measures cells; a simulated one in tests.
+    """Measures cells for an experiment, on a real machine or, in tests, a simulated one.
 
     The attempts of a cell are counted from 1. An attempt that exists is not repeated, but its
     figures are returned, so a killed experiment resumes where it was.
     """
 
     def prepare(self, cell: Cell) -> None:
-        """Build or install the build of a cell, if it is missing.
+        """Make the build of a cell, unless it exists.
 
         Raises :class:`pipeline.measure.build.NotBuiltError` for a revision that does not build.
         """
@@ -43,7 +43,7 @@ class Runner(Protocol):
         ...
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell once on a freshly started server, and return its figures.
+        """Run a cell once on a freshly started server; return the value of each metric.
 
         Raises as :meth:`prepare` does.
         """

@@ -1,4 +1,4 @@
-"""Find the unmeasured revisions of lines from the store, the builds and the last detection."""
+"""Find the revisions of lines that are not measured, for backfill."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from pipeline.text.errors import UserError, did_you_mean
 
 
 class BackfillRequest(NamedTuple):
-    """The gaps that backfill may fill: lines, and a range of revisions; empty means all."""
+    """Which lines backfill may fill, and between which revisions; empty means all."""
 
     lines: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
 
     def check(self, file: ConfigFile) -> None:
-        """Raise UserError for unknown lines, and for a range of revisions on more than one line."""
+        """Raise UserError for an unknown line, or a range of revisions with several lines."""
         names = [line.name for line in file.config.line]
         for name in self.lines:
             if name not in names:
@@ -41,7 +41,7 @@ class BackfillRequest(NamedTuple):
             raise UserError("--since and --until need one line; choose it with --line")
 
     def takes(self, line: str) -> bool:
-        """Whether backfill covers a line."""
+        """Whether backfill was asked to fill a line."""
         return not self.lines or line in self.lines
 
 
@@ -54,7 +54,7 @@ def find_gaps(
     results: Path,
     builder: Builder,
 ) -> list[Gaps]:
-    """Return the gaps of each requested line, in the order of the configuration.
+    """Return the unmeasured revisions of each requested line, line by line.
 
     ``plan`` is the plan of ``found``, including measured revisions. Raises UserError for a revision
     that is not on its line, and for a named line without a workload.
@@ -70,8 +70,8 @@ def find_gaps(
         if not line.cells:
             if asked.lines:
                 raise UserError(
-                    f"no workload runs on the line {line.name}, so there is nothing to "
-                    "backfill; add one"
+                    f"no workload runs on the line {line.name}, so there is nothing to backfill; "
+                    "add a [[workload]] for this line"
                 )
             continue
         section = file.config.line[at]
@@ -113,7 +113,7 @@ def _built(builder: Builder, revisions: Sequence[Revision], options: str, place:
 
 
 def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) -> range:
-    """Return the places from one revision to another, both included.
+    """Return the places on a line from one revision to another, both included.
 
     As in the configuration, 17 includes every revision whose label begins so.
     """
@@ -131,5 +131,8 @@ def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) ->
         if order >= since and (not until or order[: len(until)] <= until)
     ]
     if not within:
-        raise UserError(f"{asked.since} does not come before {asked.until} on {line}")
+        raise UserError(
+            f"--since {asked.since} is not older than --until {asked.until} on the line {line}; "
+            "exchange them"
+        )
     return range(within[0], within[-1] + 1)

@@ -1,4 +1,4 @@
-"""Interleaved comparison: measure two cells in blocks until a question is answered.
+"""Compare two cells by running them in turn, block by block, until a question is answered.
 
 A block is three runs, each on a freshly started server: base, head, control; the next block runs
 control, head, base. The control is base again, entered as another revision. Head runs between the
@@ -59,31 +59,31 @@ change of a spread or an SLA. ``failed``: the step fails on head, and not on bas
 
 
 class Pair(Frozen):
-    """The cells to compare; the control is ``base`` as another copy."""
+    """The two cells to compare, base and head; the control is a copy of base."""
 
     base: Cell
     head: Cell
 
     @property
     def mode(self) -> Mode:
-        """The mode of both cells."""
+        """How both cells are measured: timed or counted."""
         return self.base.workload.mode
 
     @property
     def control(self) -> Cell:
-        """Base again, with a copy number that neither base nor head has."""
+        """The base again as a copy: it shows what differs although the binary is the same."""
         taken = {self.base.revision.copy_number, self.head.revision.copy_number}
         return copy_of(self.base, next(n for n in range(2, 5) if n not in taken))
 
 
 def copy_of(cell: Cell, number: int) -> Cell:
-    """Return a cell as a numbered copy: the same build, measured as if it were another one."""
+    """Return a cell as a numbered copy: the same build, measured as if it were another."""
     revision = cell.revision.model_copy(update={"copy_number": number})
     return cell.model_copy(update={"revision": revision})
 
 
 class Question(Frozen):
-    """The question of a comparison, and its limits.
+    """What a comparison shall decide, and its limits of time and blocks.
 
     ``kind`` is what to compare: the level of the figures, the spread of their runs, or whether an
     SLA is met. ``smallest_effect`` is the smallest relative change of a level that matters; for
@@ -105,7 +105,7 @@ class Question(Frozen):
 
 
 class FigureVerdict(Frozen):
-    """The verdict on one figure of a comparison.
+    """The verdict of a comparison on one metric of a step, with its interval.
 
     ``effect`` is the relative change from base to head of the level or the spread, or the
     difference in the share of runs that met their SLA. ``interval`` is the interval that the
@@ -124,12 +124,12 @@ class FigureVerdict(Frozen):
 
     @property
     def loss(self) -> float:
-        """The loss as a fraction; negative for an improvement."""
+        """The loss as a fraction of the base; negative for an improvement."""
         return abs(self.effect) * (1.0 if is_worse(self.metric, self.effect) else -1.0)
 
 
 class BlocksResult(Frozen):
-    """The result of a comparison.
+    """The result of a comparison in blocks: a verdict on each metric, and what it took.
 
     ``moved`` lists the figures whose control moved, one sentence each. If there are any, the
     machine changed while measuring, and no row is valid. ``moved_before`` lists the same for blocks
@@ -149,7 +149,7 @@ def interleave(
     question: Question,
     clock: Callable[[], float] = time.monotonic,
 ) -> BlocksResult:
-    """Measure a pair block by block until the question is answered or its limits are reached.
+    """Measure two cells block by block, until the question is answered or a limit is reached.
 
     A counted pair is measured once. Raises as :meth:`Runner.prepare` does.
     """
@@ -170,7 +170,7 @@ def interleave(
 def _counted(
     runner: Runner, pair: Pair, question: Question, clock: Callable[[], float]
 ) -> BlocksResult:
-    """Count both sides once; once more where a step failed."""
+    """Count the instructions of both sides once, and once more where a step failed."""
     began = clock()
     blocks: list[Block] = []
     while len(blocks) < FAILURES and not _complete(question, blocks):
@@ -179,7 +179,7 @@ def _counted(
 
 
 def _complete(question: Question, blocks: Sequence[Block]) -> bool:
-    """Whether both sides have a value of every figure."""
+    """Whether both sides have a value of every compared metric."""
     return all(
         any(figure in block[side] for block in blocks)
         for figure in question.figures
@@ -194,7 +194,7 @@ Block = tuple[Figures, Figures, Figures]
 def judged(
     question: Question, blocks: Iterable[Block], seconds: float, mode: Mode = Mode.TIME
 ) -> BlocksResult:
-    """Return the result of a question from existing blocks, measured in ``seconds``.
+    """Answer a question from blocks that were measured before, in ``seconds`` of time.
 
     The result equals that of :func:`interleave` after measuring the same blocks.
     """
@@ -215,7 +215,7 @@ def judged(
 
 
 def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) -> FigureVerdict:
-    """Judge a counted figure from the first value of each side."""
+    """Judge a counted metric from one value of each side, because counts are exact."""
     base, head = (
         next((block[side][figure] for block in blocks if figure in block[side]), None)
         for side in (0, 1)
@@ -245,7 +245,7 @@ def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) 
 
 
 def measure_block(runner: Runner, pair: Pair, number: int) -> Block:
-    """Measure base, head and control, which share random keys, in the order of the block.
+    """Measure base, head and control once, with the same random keys.
 
     A counted block is base and head.
     """
@@ -259,7 +259,7 @@ def measure_block(runner: Runner, pair: Pair, number: int) -> Block:
 
 
 class _Trial:
-    """The state of a comparison between blocks."""
+    """A comparison in progress: the result after the blocks so far."""
 
     def __init__(self, question: Question) -> None:
         self._question, self._anew = question, question.anew
@@ -273,12 +273,12 @@ class _Trial:
 
     @property
     def open(self) -> bool:
-        """Whether another block can change the result."""
+        """Whether another block could change the result of the comparison."""
         unclear = any(track.open for track in self._tracks)
         return self.blocks < self._question.blocks and not self._moved and unclear
 
     def add(self, base: Figures, head: Figures, control: Figures) -> None:
-        """Add the figures of a block."""
+        """Add the results of one block of runs to the comparison."""
         self.blocks += 1
         for track in self._tracks:
             track.add(base, head, control)
@@ -289,7 +289,7 @@ class _Trial:
             self._tracks = self._fresh()
 
     def answer(self, seconds: float) -> BlocksResult:
-        """Return the current result, ``seconds`` after the start."""
+        """Return the result of the comparison so far, ``seconds`` after its start."""
         return BlocksResult(
             rows=tuple(track.row() for track in self._tracks),
             blocks=self.blocks,
@@ -300,7 +300,7 @@ class _Trial:
 
 
 class _Track:
-    """The state of one figure between blocks."""
+    """The comparison of one metric of a step, after the blocks so far."""
 
     def __init__(self, figure: Figure, question: Question) -> None:
         self._figure, self._question = figure, question
@@ -316,7 +316,7 @@ class _Track:
         self.moved = ""
 
     def add(self, base: Figures, head: Figures, control: Figures) -> None:
-        """Add the figures of a block; a decided figure ignores them."""
+        """Add a block of runs; it is ignored if the metric is decided already."""
         if not self.open:
             return
         found = [each.get(self._figure) for each in (base, head, control)]
@@ -337,7 +337,7 @@ class _Track:
         self.open = self._verdict == "undecided"
 
     def _skip_figures(self, found: Sequence[float | None]) -> None:
-        """Count a block without a ratio, because a figure is missing or zero."""
+        """Count a block that says nothing, because a value is missing or zero."""
         first, measured, again = found
         self._passed += 1
         self._failed_on_base += None in (first, again)
@@ -370,7 +370,7 @@ class _Track:
         return "undecided"
 
     def row(self) -> FigureVerdict:
-        """Return the verdict on the figure after the blocks so far, with its interval."""
+        """Return the verdict on the metric after the blocks so far, with its interval."""
         change = self._change.decision
         excluded = self._verdict in ("same", "not worse", "not better")
         deciding = self._exclusion.decision if excluded else change

@@ -1,4 +1,4 @@
-"""Measurements of a pull request as one file to transfer: ``answer.json``.
+"""The measurement of a pull request as one file, ``answer.json``, for transfer to another job.
 
 The measuring machine runs untrusted code, so its file is untrusted too. The file holds numbers and
 names only, no verdict and no markdown. The publisher recomputes the verdict from the runs
@@ -44,7 +44,7 @@ _LINK = re.compile(r"www\.|gh-\d", re.IGNORECASE)
 
 
 def _no_link(name: str) -> str:
-    """Reject a name that GitHub would turn into a link to a page or an issue."""
+    """Reject a name that GitHub would turn into a link."""
     if _LINK.search(name):
         raise ValueError("a name must not contain a link")
     return name
@@ -56,13 +56,13 @@ Level = Annotated[float, Field(ge=0.0, le=_MOST, allow_inf_nan=False)] | None
 
 
 class _Told(Frozen):
-    """Base of the file's models: strict types, and no additional fields."""
+    """The base of all types in the file ``answer.json``: strict, without unknown fields."""
 
     model_config = ConfigDict(strict=True)
 
 
 class PullRequestSide(_Told):
-    """One side: its full ``commit`` hash, empty without one, and its names in tables."""
+    """One side of a measured pull request: its full commit hash, and its names in tables."""
 
     commit: str = Field(pattern=_COMMIT)
     label: str = Field(pattern=_LABEL, max_length=80)
@@ -70,13 +70,13 @@ class PullRequestSide(_Told):
     config: Name
 
     def written(self, target: str) -> str:
-        """Return the side as an argument of ``nightshift compare`` in a clone of the repository."""
+        """Return the side as an argument of ``nightshift compare`` in a clone."""
         place = f".#{self.commit}" if self.commit else self.label
         return f"{target}:{place}@{self.options}+{self.config}"
 
 
 class Levels(_Told):
-    """The runs of one figure: a number per block, null where a run did not yield it."""
+    """The values of one metric of a step, one for each block of runs; null where a run failed."""
 
     step: StepName
     metric: str = Field(max_length=80)
@@ -87,12 +87,12 @@ class Levels(_Told):
 
     @property
     def figure(self) -> Figure:
-        """The figure of these runs."""
+        """The metric and the step that the values belong to."""
         return Figure(self.step, self.metric)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        """Reject an unknown figure."""
+        """Reject a metric that nightshift does not know."""
         if self.metric not in METRICS:
             raise ValueError("unknown metric")
         if not len(self.base) == len(self.head) == len(self.control):
@@ -103,7 +103,7 @@ class Levels(_Told):
 
 
 class PullRequestRuns(_Told):
-    """The measurement of a pull request: question, seconds spent, and every run's figures."""
+    """All runs that measured a pull request, with the question and the time spent."""
 
     target: str = Field(pattern=r"^[a-z]+$", max_length=20)
     base: PullRequestSide
@@ -119,7 +119,7 @@ class PullRequestRuns(_Told):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        """Reject duplicate figures, and figures with different numbers of blocks."""
+        """Reject metrics that occur twice or have different numbers of blocks."""
         if len({each.figure for each in self.levels}) < len(self.levels):
             raise ValueError("a figure appears twice")
         if len({len(each.base) for each in self.levels}) > 1:
@@ -127,7 +127,7 @@ class PullRequestRuns(_Told):
         return self
 
     def comparison(self, smallest: float | None = None) -> TwoSideComparison:
-        """Return the verdict of the runs; ``smallest`` overrides the smallest effect."""
+        """Return the verdict on the runs; ``smallest`` overrides the smallest effect."""
         question = Question(
             figures=tuple(each.figure for each in self.levels),
             smallest_effect=smallest or self.smallest_effect,
@@ -162,7 +162,7 @@ class PullRequestRuns(_Told):
 
 
 class PullRequestAnswer(_Told):
-    """The file: the runs or, if there are none, the ``reason`` in one line."""
+    """The content of ``answer.json``: the runs or, without any, the reason in one line."""
 
     schema_version: Literal[1] = 1
     nightshift: str = Field(default=__version__, pattern=_LABEL, max_length=40)
@@ -172,7 +172,7 @@ class PullRequestAnswer(_Told):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
-        """Reject an answer with neither or both."""
+        """Reject a file with both runs and a reason, or with neither."""
         if (self.measured is None) != (self.status == "could not run") or bool(self.reason) == (
             self.measured is not None
         ):
@@ -181,7 +181,7 @@ class PullRequestAnswer(_Told):
 
 
 def read_answer(data: bytes) -> PullRequestAnswer:
-    """Parse an answer. Raises ValueError, with our own message, for an invalid one."""
+    """Parse an ``answer.json``. Raises ValueError with a readable message if it is invalid."""
     try:
         return PullRequestAnswer.model_validate_json(data)
     except ValidationError as error:
@@ -191,14 +191,14 @@ def read_answer(data: bytes) -> PullRequestAnswer:
 
 
 def could_not_run(reason: str) -> PullRequestAnswer:
-    """Return the answer for a pull request that could not be measured."""
+    """Return the content of ``answer.json`` for a pull request that could not be measured."""
     return PullRequestAnswer(
         status="could not run", reason=plain(reason)[:REASON] or "no reason is known"
     )
 
 
 def plain(text: str) -> str:
-    """Return untrusted text as one line of printable ASCII without workflow commands.
+    """Return untrusted text as one line of printable ASCII, without commands to GitHub workflows.
 
     GitHub's runner interprets lines that begin with ``::`` as commands, and ``##[`` anywhere.
     """
@@ -208,17 +208,17 @@ def plain(text: str) -> str:
 
 
 class RecordingRunner:
-    """A proxy for a runner that records its figures."""
+    """Wraps a runner, and records the values that it measures."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, int], Figures] = {}
 
     def around(self, runner: Runner) -> Runner:
-        """Return a runner that forwards to the given one and records its figures."""
+        """Return a runner that calls the given one and records what it measures."""
         return _Recorded(runner, self._seen)
 
     def blocks(self, pair: Pair) -> list[Block]:
-        """Return the complete blocks of a pair."""
+        """Return the complete blocks of runs recorded for two cells."""
         found: list[Block] = []
         for number in count(1):
             base, head, control = (
@@ -237,22 +237,22 @@ class _Recorded:
         self._runner, self._seen = runner, seen
 
     def prepare(self, cell: Cell) -> None:
-        """Forward to the wrapped runner."""
+        """Make the build of a cell with the wrapped runner."""
         self._runner.prepare(cell)
 
     def built(self, cell: Cell) -> bool:
-        """Forward to the wrapped runner."""
+        """Whether the wrapped runner has the build of a cell."""
         return self._runner.built(cell)
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell with the wrapped runner, and record its figures."""
+        """Run a cell with the wrapped runner, and record the values."""
         figures = self._runner.measure(cell, attempt)
         self._seen[cell.key, attempt] = figures
         return figures
 
 
 def answer_of(experiment: Experiment, blocks: list[Block], seconds: float) -> PullRequestAnswer:
-    """Return the answer of a measured experiment."""
+    """Return the content of ``answer.json`` for a pull request that was measured."""
     question = experiment.question
 
     def runs(figure: Figure, side: int) -> tuple[float | None, ...]:

@@ -1,4 +1,4 @@
-"""Experiments on disk: a folder each, with the question and the outcome."""
+"""Experiments on disk: a folder for each, with its question, its bundles and its outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPEC = "spec.json"
 
 
 class Experiment(Frozen):
-    """The question and the reason of an experiment, as stored in ``spec.json``."""
+    """What an experiment asks and why, as its file ``spec.json`` stores it."""
 
     kind: str
     base: Cell
@@ -24,20 +24,20 @@ class Experiment(Frozen):
 
     @property
     def name(self) -> str:
-        """Return its folder's name. Questions about the same cells share the folder's runs."""
+        """The name of the experiment's folder; questions about the same cells share it."""
         return f"{self.kind}-{digest([self.base.key, self.head.key])[:12]}"
 
     @property
     def pair(self) -> Pair:
-        """Return the cells to measure."""
+        """The two cells that the experiment measures."""
         return Pair(base=self.base, head=self.head)
 
     def place(self, results: Path) -> Path:
-        """Return the path of its folder, which may not exist."""
+        """Return the path of the experiment's folder, which may not exist yet."""
         return results / EXPERIMENTS / self.name
 
     def folder(self, results: Path) -> Path:
-        """Return its folder with ``spec.json`` in it; create the folder if it is missing."""
+        """Return the experiment's folder, created with its ``spec.json`` if it is missing."""
         folder = self.place(results)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / SPEC, self.model_dump_json(indent=1))
@@ -45,7 +45,7 @@ class Experiment(Frozen):
 
 
 def load_experiment(folder: Path) -> Experiment | None:
-    """Load the experiment of a folder; None if it is missing or unreadable."""
+    """Load the experiment of a folder; None if its file is missing or unreadable."""
     return read_json(folder / SPEC, Experiment.model_validate_json)
 
 
@@ -57,7 +57,7 @@ ASIDE = "aside"
 
 
 def archive_experiment(experiment: Experiment, results: Path) -> None:
-    """Move the experiment's folder, if there is one, so that everything is measured again.
+    """Move the folder of an experiment away, so that everything is measured again.
 
     It moves one level down, out of reach of the code that reads outcomes.
     """

@@ -1,4 +1,4 @@
-"""Experiments judged again from the bundles that another machine measured.
+"""Judge an experiment again, from the bundles that another machine measured.
 
 The code that judges is the code that measured there; only its runner reads bundles.
 """
@@ -34,7 +34,7 @@ _MOST_LABELS = 100_000
 
 
 class SearchConditions(Frozen):
-    """What decides the order of a search, besides its figures, and which runs it lacks.
+    """Which builds and runs a bisection lacked, so that it can be repeated exactly.
 
     ``built`` are the labels of revisions that had a build when it began, ``failed`` those whose
     build failed. A wrong label costs a search its result and cannot make one.
@@ -45,12 +45,12 @@ class SearchConditions(Frozen):
 
 
 def read_conditions(folder: Path) -> SearchConditions | None:
-    """Return the conditions of a search; None if it has not ended, or the file is unreadable."""
+    """Return the conditions of a bisection; None if it has not ended or is unreadable."""
     return read_json(folder / SEARCH, SearchConditions.model_validate_json)
 
 
 class ObservedRunner:
-    """A runner that passes calls on and notes which builds exist and which fail."""
+    """A runner that passes calls on, and notes which builds exist and which runs fail."""
 
     def __init__(self, runner: Runner, cells: Collection[Cell]) -> None:
         self._runner = runner
@@ -59,19 +59,19 @@ class ObservedRunner:
 
     @property
     def conditions(self) -> SearchConditions:
-        """The conditions so far."""
+        """Which builds and runs the search has lacked so far."""
         return SearchConditions(built=self._built, failed=tuple(self._failed))
 
     def prepare(self, cell: Cell) -> None:
-        """Build or install the build of a cell."""
+        """Make the build of a cell, and note whether that fails."""
         self._runner.prepare(cell)
 
     def built(self, cell: Cell) -> bool:
-        """Whether the build of a cell exists."""
+        """Whether the build of a cell exists; the answer is noted."""
         return self._runner.built(cell)
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell once."""
+        """Run a cell once, and note whether that fails."""
         try:
             return self._runner.measure(cell, attempt)
         except NotBuiltError:
@@ -80,7 +80,7 @@ class ObservedRunner:
 
 
 class MissingRunError(Exception):
-    """A run has no bundle."""
+    """An experiment that is judged again needs a run that has no bundle."""
 
 
 class RecordedRunner:
@@ -101,18 +101,18 @@ class RecordedRunner:
         self.minutes = 0.0
 
     def clock(self) -> float:
-        """Return zero until the limit is reached."""
+        """Return a time: zero until the recorded end of the experiment."""
         return 0.0 if self.runs < self._limit else math.inf
 
     def prepare(self, cell: Cell) -> None:
-        """Do nothing."""
+        """Do nothing, because the runs exist already."""
 
     def built(self, cell: Cell) -> bool:
-        """Whether the machine had the build when it began."""
+        """Whether the machine that measured had this build when it began."""
         return cell.revision.label in self._built
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Return the figures of a run. Raises MissingRunError, NotBuiltError and BundleError."""
+        """Return the values of a recorded run. Raises MissingRunError without a bundle."""
         path = bundle_path(self._bundles, cell.run_id(attempt))
         if not path.exists():
             if cell.revision.label in self._failed:
@@ -126,7 +126,7 @@ class RecordedRunner:
 
 
 def judge_recorded(pair: Pair, question: Question, folder: Path) -> BlocksResult:
-    """Return the result of a comparison from the complete blocks in a folder.
+    """Return the result of a comparison from the complete blocks in a folder of bundles.
 
     Raises BundleError for a bundle that was damaged since.
     """

@@ -1,4 +1,4 @@
-"""The experiment that checks whether a regression is gone, before the nights show it.
+"""Check by an experiment whether a regression is gone, before the nights show it.
 
 After an improvement behind a regression, the newest revision is measured against the last good one,
 in blocks as in a confirmation.
@@ -20,7 +20,7 @@ from pipeline.regressions.grouping import clearest
 def experiment_for(
     regression: Regression, plan: Plan, settings: ConfirmSection, measured: Collection[str]
 ) -> Experiment:
-    """Return the experiment that checks whether the newest revision lost a regression.
+    """Return the experiment that tests whether the newest revision is free of a regression.
 
     It uses the newest revision with runs, because a newer one may have no build; ``measured`` are
     the keys of cells with runs. Raises as :func:`pipeline.experiments.confirm.experiment_of` does.
@@ -33,7 +33,7 @@ def experiment_for(
 
 
 def is_back(answer: BlocksResult) -> bool:
-    """Whether every figure excludes a change for the worse, and the machine did not move."""
+    """Whether the experiment excludes a loss in every metric, on a machine that did not change."""
     return not answer.moved and all(
         row.verdict in ("not worse", "same", "better") for row in answer.rows
     )

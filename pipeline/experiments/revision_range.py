@@ -1,4 +1,4 @@
-"""A range of a line: the revisions from a good one to a bad one, and their workload."""
+"""The revisions of a line from a good one to a bad one, and the workload to measure them with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.workloads.base import UnknownStepError
 
 
 class RevisionSource(NamedTuple):
-    """The source of a range's revisions, and their build options.
+    """Where the revisions of a range come from, and how they are compiled.
 
     ``at`` is the index of the line in the configuration; None for a major.
     """
@@ -31,7 +31,7 @@ class RevisionSource(NamedTuple):
 
 
 def ladder_of(file: ConfigFile, target: str, line: str) -> RevisionSource:
-    """Return the configured line with this name, or the major version of a target.
+    """Return the configured line with this name, or the releases of a major version.
 
     Raises UserError if there is neither.
     """
@@ -62,7 +62,7 @@ def ladder_of(file: ConfigFile, target: str, line: str) -> RevisionSource:
 def revisions_between(
     file: ConfigFile, ladder: RevisionSource, known: Sequence[Revision], good: str, bad: str
 ) -> tuple[Revision, ...]:
-    """Return the revisions of a line from a good one to a bad one, both included, in order.
+    """Return the revisions of a line from a good one to a bad one, in order, both included.
 
     On a branch these are all commits in between; otherwise they are the line's releases. Raises
     UserError for an unknown revision, and for one that is not on the line.
@@ -94,7 +94,7 @@ def workload_for(
     quick: bool,
     mode: Mode | None = None,
 ) -> tuple[int, Workload]:
-    """Return the workload to measure with, and its index in the configuration.
+    """Return the workload to measure with, and its number in ``nightshift.toml``.
 
     With ``steps`` it has only those, and the loads and writes that they need. The default is the
     first workload that runs on the line and has the steps. With a ``mode`` it is measured in that

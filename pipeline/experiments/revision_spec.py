@@ -30,7 +30,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 class RevisionSpec(Frozen):
-    """One side of a comparison. ``folder`` is a local source tree, empty for a release.
+    """One side of a comparison as the user wrote it: a release, or a local source tree.
 
     ``version`` is a release or a commit; empty for the current state of a folder. ``options`` and
     ``config`` are empty if not chosen.
@@ -46,7 +46,7 @@ class RevisionSpec(Frozen):
 
 
 def parse_subject(text: str) -> RevisionSpec:
-    """Parse one side of a comparison. Raises UserError, in one line, for invalid text."""
+    """Parse one side of a comparison. Raises a one-line UserError for invalid text."""
     found = _SUBJECT.fullmatch(text)
     if found is None:
         raise UserError(
@@ -89,7 +89,7 @@ def parse_subject(text: str) -> RevisionSpec:
 
 
 def subject_text(series: SeriesKey, label: str, supply: Supply | None) -> str:
-    """Write the revision with this label as it was measured in a series.
+    """Return the text for one side of a comparison that measures a revision as a series did.
 
     A commit of a repository on this machine is written with that folder. Other commits, and those
     without a known ``supply``, are written with their hashes.
@@ -104,7 +104,7 @@ def _is_folder(place: str) -> bool:
 
 
 def find_subject(subject: RevisionSpec, cache: Path, results: Path) -> tuple[Revision, str]:
-    """Find the revision and its build options in the sources of its target.
+    """Find the revision that one side of a comparison names, and its build options.
 
     ``results`` is where nightshift writes; inside a source tree it is ignored. Raises UserError if
     no source has the revision.
@@ -142,7 +142,7 @@ def find_subject(subject: RevisionSpec, cache: Path, results: Path) -> tuple[Rev
 
 
 def _supplies(subject: RevisionSpec) -> list[Supply]:
-    """Return the supplies that may have the revision, those that lines prefer first."""
+    """Return the supplies that may have the revision; those that lines use come first."""
     supplies = find_target(subject.target).supplies
     fitting = [
         supply
@@ -167,7 +167,7 @@ def cell_of(
     cache: Path,
     results: Path,
 ) -> Cell:
-    """Return the cell of a side.
+    """Return the cell to measure for one side of a comparison.
 
     Raises UserError as :func:`find_subject` does, and for an unknown configuration.
     """

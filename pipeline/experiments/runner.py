@@ -1,4 +1,4 @@
-"""The runner of experiments on this machine, with its builds, servers and bundles."""
+"""Run experiments on this machine, with its builds, servers and bundles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pipeline.workloads import find_family
 
 
 class BenchRunner:
-    """A runner that measures cells on this machine into one experiment's folder.
+    """Measures cells on this machine, into the folder of one experiment.
 
     A context manager: inside it, no other process measures here (:meth:`Workspace.held`). Existing
     bundles are read and not measured again; one that cannot be used goes to the quarantine and its
@@ -56,7 +56,7 @@ class BenchRunner:
         port: int = 0,
         preflight: Callable[[], dict[str, str]] = dict,
     ) -> None:
-        """Measure into ``folder``/bundles.
+        """Write the bundles of an experiment to ``folder``/bundles.
 
         Args:
             folder: of the experiment, as ``results/experiments/NAME``; created on demand.
@@ -81,7 +81,7 @@ class BenchRunner:
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        """Acquire this machine.
+        """Take the lease of this machine, so that nobody else measures.
 
         Raises UserError while another process measures on it, and if preflight fails.
         """
@@ -94,11 +94,11 @@ class BenchRunner:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Release the machine, and restore the CPU affinity of this process."""
+        """Release the machine, and let this process use all processors again."""
         self._held.close()
 
     def prepare(self, cell: Cell) -> None:
-        """Build or install the build of a cell, if it is missing.
+        """Make the build of a cell, unless it exists.
 
         Raises :class:`pipeline.measure.build.NotBuiltError` for a revision that does not build, and
         UserError for errors that are not the revision's.
@@ -114,7 +114,7 @@ class BenchRunner:
         return self._builder.find(cell.revision, cell.build_options) is not None
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell once on a freshly started server, and return its figures.
+        """Run a cell once on a freshly started server; return the value of each metric.
 
         Raises as :meth:`prepare` does, and UserError for an error that ends the whole run. A run
         that ends with a harness error is repeated first.
@@ -131,7 +131,10 @@ class BenchRunner:
             try:
                 return figures_of(read_bundle(self._run(cell, attempt)))
             except HarnessError as error:
-                self._watcher.note(f"{cell.run_id(attempt)}: harness error: {error}; repeated")
+                self._watcher.note(
+                    f"{cell.run_id(attempt)}: failed for a reason outside of the DBMS, and is "
+                    f"repeated: {error}"
+                )
         return figures_of(read_bundle(self._run(cell, attempt)))
 
     def _run(self, cell: Cell, attempt: int) -> Path:
@@ -174,22 +177,22 @@ class BenchRunner:
 
 
 class _Steps(Silent):
-    """A watcher that forwards a run's messages, but not the progress of that single run."""
+    """Passes the messages of a run on to the watcher of an experiment, but not its progress."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
 
     def note(self, text: str) -> None:
-        """Forward one line."""
+        """Pass a line of text on to the watcher of the experiment."""
         self._watcher.note(text)
 
     def step_begins(self, step: Step) -> None:
-        """A step begins."""
+        """Show that a step of the run begins."""
         self._watcher.step_begins(step)
 
 
 def figures_of(bundle: Bundle) -> Figures:
-    """Return every figure of a run.
+    """Return the value of every metric of every step of a run.
 
     A step that failed has none; one that failed its SLA has only those that the SLA is about.
     """
@@ -203,7 +206,7 @@ def figures_of(bundle: Bundle) -> Figures:
 
 
 def only_steps(workload: Workload, steps: Sequence[str]) -> Workload:
-    """Return a workload with only some steps, and the loads and writes that they need."""
+    """Return a workload with only some of its steps, and the loads and writes that these need."""
     family = find_family(workload.family)
     fewer = family.workload(workload.name, steps, workload.scale, workload.options)
     return fewer.model_copy(

@@ -1,4 +1,4 @@
-"""Local source trees as revisions: a commit, or the current state of the folder."""
+"""Local source trees as revisions: one of their commits, or the present state of the folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHORT_STATE = 8
 def revision_of_tree(
     target: str, folder: Path, commit: str, cache: Path, results: Path
 ) -> Revision:
-    """Return a commit of a source tree or, without one, the tree's current state.
+    """Return a commit of a source tree as a revision or, without a commit, its present state.
 
     A tree without changes to tracked files is its commit. ``results`` is where nightshift writes;
     inside the tree it is ignored. Raises UserError for a target that is not compiled, a missing
@@ -53,7 +53,7 @@ def _supply(kind: str, coordinates: str) -> Supply:
 
 
 def _name_of(folder: Path) -> str:
-    """Return the name of a source tree in tables: its commit, if it has one, or the folder."""
+    """Return the name of a source tree for tables: its commit, or the name of its folder."""
     if is_repository(folder) and knows_commit(folder, "HEAD"):
         return f"{commit_named(folder, 'HEAD')[:SHORT]}-dirty"
     return re.sub(r"[^\w.]+", "-", folder.name) or "tree"

@@ -1,4 +1,4 @@
-"""The columns of a table that mixes versions, configurations, builds and DBMSs, and their cells."""
+"""The chosen columns of a table of results, and the cells that each column needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.workloads import find_family
 
 
 class ChosenColumn(NamedTuple):
-    """A column as it was chosen, and its cells: one for each workload and machine class."""
+    """A column of a table as the user chose it, with the cells to measure for it."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -29,7 +29,7 @@ def chosen_columns(
     cache: Path,
     results: Path,
 ) -> tuple[ChosenColumn, ...]:
-    """Return the columns of a table with their cells.
+    """Return the chosen columns of a table, with the cells to measure for each.
 
     A workload has no cell in a column whose DBMS it does not run on. Raises UserError for an
     unknown revision or configuration, and if no workload runs on a column.
@@ -68,7 +68,7 @@ def chosen_columns(
 
 
 def plan_of_table(name: str, columns: Iterable[ChosenColumn], repetitions: int) -> Plan:
-    """Return a plan that measures the cells of a table's columns; its one line is the table."""
+    """Return a plan that measures the columns of a table; the table is its only line."""
     cells = {cell.key: cell for column in columns for cell in column.cells}
     revisions = dict.fromkeys(cell.revision for cell in cells.values())
     targets = dict.fromkeys(revision.target for revision in revisions)

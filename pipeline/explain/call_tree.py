@@ -1,4 +1,4 @@
-"""The call tree of a step on both sides of a change, from the costs of calls between functions.
+"""Which function calls which in a step, with the instructions on both sides of a change.
 
 docs/guide/explaining.md describes how a function's cost is divided among its callers.
 """
@@ -60,7 +60,7 @@ class _Function(NamedTuple):
 
 
 class _Calls:
-    """The functions of one side: their own and whole costs, and the shares of their callers."""
+    """The functions of one side with their costs, alone and with the functions they call."""
 
     def __init__(self, counts: StepCounts) -> None:
         self.whole = counts.instructions
@@ -95,7 +95,7 @@ class _Calls:
         self.all = self._settled()
 
     def _settled(self) -> Mapping[_Function, float]:
-        """Return the cost of each function with its callees, each shared among its callers."""
+        """Return the cost of each function with all that it calls, divided among its callers."""
         found = dict(self.own)
         for _ in range(_ROUNDS):
             settled = {
@@ -118,7 +118,7 @@ Parts = tuple[float, float]
 
 
 class _Open(NamedTuple):
-    """A frame that is not in the tree yet."""
+    """A call that is not in the tree of calls yet."""
 
     key: _Function
     parent: int
@@ -127,7 +127,7 @@ class _Open(NamedTuple):
 
 
 def call_tree(before: StepCounts, after: StepCounts) -> tuple[CallFrame, ...]:
-    """Return the frames of both sides, each behind its caller; empty if a side has no calls.
+    """Return the tree of calls of both sides, each behind its caller; empty without calls.
 
     The root comes first. A function called from several places has a frame for each, and its cost
     is divided among them as callgrind counted its calls. Frames that call only the next one are
@@ -166,7 +166,7 @@ def _root(sides: tuple[_Calls, _Calls]) -> CallFrame:
 
 
 def _parts(shares: Sequence[Mapping[_Function, float]], of: Parts) -> dict[_Function, Parts]:
-    """Return the functions called in a frame, and the parts of their costs that belong there."""
+    """Return the functions that a call leads to, and which part of their cost belongs to it."""
     before, after = shares
     return {
         key: (of[0] * before.get(key, 0.0), of[1] * after.get(key, 0.0))
@@ -195,7 +195,7 @@ def _frame(opened: _Open, sides: tuple[_Calls, _Calls]) -> CallFrame:
 
 
 def _without_entry(frames: list[CallFrame]) -> Iterator[CallFrame]:
-    """Leave out the frames below the root that only pass on what an operation costs."""
+    """Leave out the functions at the root that only pass work on."""
     gone: set[int] = set()
     top = max(_called(frames, 0), key=lambda at: frames[at].after, default=None)
     while top is not None:

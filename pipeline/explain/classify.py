@@ -1,4 +1,4 @@
-"""Rules that classify a slowdown, with the figures as evidence.
+"""Rules that decide why a step is slower, with figures as evidence.
 
 docs/guide/explaining.md documents the rules and the reasons for their constants.
 """
@@ -19,7 +19,7 @@ from pipeline.model.counts import FLOOR
 
 
 class SlowdownClass(StrEnum):
-    """Why a step is slower, most credible reason first: causes, then symptoms."""
+    """The reasons why a step can be slower, most credible first."""
 
     SLA = "SLA"
     CHANGED_DEFAULT = "changed default"
@@ -35,7 +35,7 @@ class SlowdownClass(StrEnum):
 
 
 class Reason(Frozen):
-    """One reason, with sentences as its evidence."""
+    """One reason why a step is slower, with sentences of evidence."""
 
     kind: SlowdownClass
     evidence: tuple[str, ...]
@@ -166,7 +166,7 @@ def classify(
 
 
 def _more(counted: CountedChange | None, lost: float) -> tuple[str, ...]:
-    """Return the evidence that additional instructions explain a slowdown; empty if they do not."""
+    """Return the evidence that more instructions explain a slowdown; empty if they do not."""
     if counted is None or counted.slower is False or counted.effect <= FLOOR:
         return ()
     return (counted.sentence,) if math.log1p(counted.effect) >= PROPORTION * lost else ()
@@ -177,7 +177,7 @@ def _sentences(figures: Sequence[FigureChange]) -> tuple[str, ...]:
 
 
 def _mostly(functions: Sequence[FunctionChange], cpu: FigureChange) -> tuple[str, ...]:
-    """Name the functions whose own cost explains most of the additional CPU time per operation."""
+    """Name the functions that use most of the additional CPU time per operation."""
     least = PROPORTION * (cpu.after - cpu.before)
     return tuple(each.sentence() for each in functions if each.gained >= least > 0)
 
@@ -189,7 +189,7 @@ def _plan_sentence(change: PlanChange) -> str:
 
 
 def _differing(change: PlanChange) -> tuple[str, str]:
-    """Return the rest of both plans from the first differing line on."""
+    """Return the parts of two query plans from the first line that differs."""
     before, after = change.before.splitlines(), change.after.splitlines()
     same = 0
     while same < min(len(before), len(after)) and before[same] == after[same]:
@@ -198,7 +198,7 @@ def _differing(change: PlanChange) -> tuple[str, str]:
 
 
 def _open(figures: Sequence[FigureChange], lost: Sequence[FigureChange]) -> tuple[str, ...]:
-    """Describe the figures for a step that no rule fits."""
+    """Describe the figures of a step that no rule can explain."""
     sentences = list(_sentences(lost))
     undecided = sum(figure.verdict == "undecided" for figure in figures)
     if undecided:

@@ -1,4 +1,4 @@
-"""Runs that confirmed a regression: both sides, alternating, on one machine.
+"""The runs that confirmed a regression: both sides in turn on one machine.
 
 They are better evidence than the runs of the nights, which may be a single one per revision.
 """
@@ -20,7 +20,7 @@ from pipeline.storage.ingest import check_bundle
 def confirmation_samples(
     fingerprint: str, results: Path, cells: tuple[Cell, Cell]
 ) -> tuple[RevisionSamples, RevisionSamples] | None:
-    """Return both sides from the runs that confirmed a regression, in some of its steps.
+    """Return what the confirming runs recorded on both sides, for some steps.
 
     ``cells`` are those of the nights. The result is None if they were not remeasured, or if the
     machine moved meanwhile.
@@ -44,7 +44,7 @@ def confirmation_samples(
 
 
 def _alike(one: Cell, other: Cell) -> bool:
-    """Whether two cells are equal except for the steps of their workload."""
+    """Whether two cells differ at most in the steps of their workload."""
     keys = {
         cell.model_copy(update={"workload": cell.workload.model_copy(update={"steps": ()})}).key
         for cell in (one, other)

@@ -1,4 +1,4 @@
-"""A change of counted instructions, as kept in an explanation."""
+"""How the instructions of a step changed, as stored in an explanation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class CountedChange(Frozen):
 
     @property
     def effect(self) -> float:
-        """The relative change."""
+        """The relative change of instructions per operation."""
         return self.after / self.before - 1.0
 
     @property
     def equal(self) -> bool:
-        """Whether both sides execute the same instructions, within the floor."""
+        """Whether both sides execute equally many instructions per operation."""
         return abs(self.effect) <= FLOOR

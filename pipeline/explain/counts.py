@@ -1,4 +1,4 @@
-"""The counted instructions of a step on both sides of a regression."""
+"""Find the counted instructions of a step on both sides of a regression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.storage.ingest import counts_of
 def counted_change(
     regression: Regression, plan: Plan, key: SeriesKey, bundles: Path
 ) -> CountedChange | None:
-    """Return the counted instructions of a series' step; None if a side was not counted.
+    """Return how the instructions of a step changed; None if one side was not counted.
 
     Counts hold on any machine, so those of another machine class serve as well.
     """

@@ -1,4 +1,4 @@
-"""Explain a regression from the bundles of its last good and its first bad revision."""
+"""Explain a regression from all that was recorded of its last good and first bad revision."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def explain_step(
     spread: Sequence[str] = (),
     counted: CountedChange | None = None,
 ) -> StepExplanation:
-    """Explain one step from the records of both sides.
+    """Explain why one step is slower, from the records of both sides.
 
     ``detected`` are the metrics whose series became worse, ``smallest_effect`` is the relative
     change that matters, ``trials`` are the step's tested settings, ``spread`` describes its noise,
@@ -68,7 +68,7 @@ def explain(
     trials: Sequence[Trial] = (),
     results: Path | None = None,
 ) -> Explained:
-    """Explain a regression from the bundles of its last good and its first bad revision.
+    """Explain a regression from the bundles of its last good and first bad revision.
 
     The confirmation runs in ``results`` replace those of the nights in the figures of a step, if
     there are more of them. Of ``trials``, only those count that restore a difference between these
@@ -141,7 +141,7 @@ def explain(
 
 
 def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, Cell] | None:
-    """Return the cells of the last good and the first bad revision in a series' setup.
+    """Return the cells of a series' last good and first bad revision.
 
     The result is None if the plan no longer has one of them.
     """
@@ -158,7 +158,7 @@ def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, 
 def _prefer(
     again: tuple[RevisionSamples, RevisionSamples], before: RevisionSamples, after: RevisionSamples
 ) -> frozenset[str]:
-    """Replace the figures of the nights by those of the confirmation runs.
+    """Use the figures of the confirming runs in place of those of the nights.
 
     Return the steps with replaced figures: those with more confirmation runs than night runs.
     Profiles of all runs count.
@@ -176,7 +176,7 @@ def _prefer(
 def _fitting(
     trials: Sequence[Trial], before: RevisionSamples, after: RevisionSamples
 ) -> tuple[Trial, ...]:
-    """Return the trials that restore a difference between two sides."""
+    """Return the trials with old settings that are about the same two sides."""
     differ = set(suspects(compare_settings(before.settings, after.settings)))
     return tuple(trial for trial in trials if differ.issuperset(trial.suspects))
 
@@ -193,7 +193,7 @@ def _of_series(line: Line, key: SeriesKey) -> list[Cell]:
 
 
 def _worse(regression: Regression, key: SeriesKey, kind: RegressionKind) -> Iterator[Shift]:
-    """Yield the changes for the worse of one kind in the step and setup of a series."""
+    """Yield the changes for the worse that belong to the step of a series."""
     same = ("step", "config", "build_options", "machine_class", "workload_hash")
     for shift in regression.shifts:
         alike = all(getattr(shift.series, name) == getattr(key, name) for name in same)
@@ -232,7 +232,7 @@ def _pictures(
     after: RevisionSamples,
     figures: Sequence[FigureChange],
 ) -> dict[str, str]:
-    """Return the flame graphs of both sides and of their difference; empty without profiles."""
+    """Return flame graphs of both sides and of their difference; empty without profiles."""
     old, new = before.steps[step].stacks, after.steps[step].stacks
     if not old.total() or not new.total():
         return {}

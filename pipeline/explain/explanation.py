@@ -1,4 +1,4 @@
-"""Stored explanations of regressions: steps, worst first, each with its reasons.
+"""Explanations of regressions on disk: for each slower step, the reasons.
 
 Reading them needs none of the modules that explaining needs.
 """
@@ -24,7 +24,7 @@ from pipeline.model import Frozen, Regression
 
 
 class StepExplanation(Frozen):
-    """Why one step is slower in one setup; the first finding is its class.
+    """Why one step is slower; the first reason is the most credible one.
 
     With ``again`` its figures are from the runs that confirmed the regression. ``pictures`` are the
     files of its flame graphs, beside the explanation: before, after, and difference.
@@ -42,7 +42,7 @@ class StepExplanation(Frozen):
 
 
 class Explanation(Frozen):
-    """Why a regression is slower. ``kind`` is the class of its worst step.
+    """Why a regression is slower, step by step; ``kind`` is the reason of the worst step.
 
     ``settings`` are those of the worst step's setup, ``suspects`` are the changed settings that can
     be tested, and ``trials`` the tests.
@@ -61,24 +61,24 @@ class Explanation(Frozen):
 
     @property
     def unproven(self) -> bool:
-        """Whether every step is slower at equal instructions: nothing shows that the code is."""
+        """Whether all steps are slower at equal instructions, so code may not be the cause."""
         return all(step.findings[0].kind is SlowdownClass.EQUAL_INSTRUCTIONS for step in self.steps)
 
 
 class Explained(NamedTuple):
-    """An explanation, and the flame graphs of its steps by file name."""
+    """An explanation with its flame graphs."""
 
     explanation: Explanation
     pictures: dict[str, str]
 
 
 def explained_folder(fingerprint: str, results: Path) -> Path:
-    """Return the folder of a regression's explanation, which may not exist."""
+    """Return the folder for the explanation of a regression, which may not exist."""
     return results / "explained" / fingerprint
 
 
 def save_explained(explained: Explained, results: Path) -> Path:
-    """Save an explanation and its flame graphs in results/explained/FINGERPRINT."""
+    """Save an explanation with its flame graphs in results/explained/FINGERPRINT."""
     folder = explained_folder(explained.explanation.fingerprint, results)
     folder.mkdir(parents=True, exist_ok=True)
     for name, picture in explained.pictures.items():
@@ -89,13 +89,13 @@ def save_explained(explained: Explained, results: Path) -> Path:
 
 
 def class_of(regression: Regression, results: Path) -> str:
-    """Return the class of a regression from its last explanation; empty without one."""
+    """Return why a regression is slower in one word, if it was explained; else ""."""
     known = last_explanation(regression, results)
     return known.kind.value if known is not None else ""
 
 
 def last_explanation(regression: Regression, results: Path) -> Explanation | None:
-    """Return the last explanation of a regression.
+    """Return the last explanation of a regression; None without one.
 
     The result is None if there is none, or if it is between other revisions than the current ones.
     """
@@ -108,7 +108,7 @@ def last_explanation(regression: Regression, results: Path) -> Explanation | Non
 
 
 def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
-    """Save the trials in the folder of their experiment."""
+    """Save the results of trials with old settings in the folder of their experiment."""
     folder.mkdir(parents=True, exist_ok=True)
     return write_atomically(
         folder / _TRIALS_FILE, _TRIALS.dump_json(tuple(trials), indent=1).decode()
@@ -116,7 +116,7 @@ def save_trials(trials: Sequence[Trial], folder: Path) -> Path:
 
 
 def load_trials(folder: Path) -> tuple[Trial, ...]:
-    """Load the trials of an experiment; empty if they are missing or unreadable."""
+    """Load the results of trials with old settings; empty if there are none."""
     return read_json(folder / _TRIALS_FILE, _TRIALS.validate_json) or ()
 
 

@@ -1,4 +1,4 @@
-"""Before against after: one figure of one step, and whether it moved beyond its noise."""
+"""Compare one figure of a step before and after a change: did it move beyond its noise?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAVY_TAILED = frozenset({"latency_max"})
 
 
 class FigureChange(Frozen):
-    """A figure on both sides: the medians of its runs, and their ratio with its interval.
+    """A figure on both sides of a change: the two medians, their ratio, its interval.
 
     ``verdict`` is from changepoint: better, worse, same, undecided. The DBMS's own activity has no
     good direction, so there *worse* only means more.
@@ -35,16 +35,16 @@ class FigureChange(Frozen):
 
     @property
     def moved(self) -> bool:
-        """Whether it differs by more than the noise between repetitions."""
+        """Whether the figure differs by more than its noise between repetitions."""
         return self.verdict in {"better", "worse"}
 
     @property
     def growth(self) -> float:
-        """The logarithm of the ratio: equal and opposite for twice and half as much."""
+        """The logarithm of the ratio, so that doubling and halving have equal sizes."""
         return math.log(self.ratio) if self.ratio > 0 else -math.inf
 
     def sentence(self) -> str:
-        """Format it as evidence: ``cpu_us/o 41.2 -> 60.3 us (x1.46)``."""
+        """Describe the change as evidence: ``cpu_us/o 41.2 -> 60.3 us (x1.46)``."""
         unit = "" if self.unit in {"count", "ratio", ""} else f" {self.unit}"
         times = f" (x{self.ratio:.2f})" if math.isfinite(self.ratio) else ""
         return f"{self.metric} {show_figure(self.before)} -> {show_figure(self.after)}{unit}{times}"
@@ -53,7 +53,7 @@ class FigureChange(Frozen):
 def figure_change(
     metric: str, before: Sequence[float], after: Sequence[float], smallest_effect: float
 ) -> FigureChange:
-    """Compare the runs of both sides, each with at least one value.
+    """Compare the values of one figure on both sides, at least one on each.
 
     ``smallest_effect`` is the relative change that matters. For a figure that is normally zero, a
     change below the least one in its unit (LEAST_CHANGE) does not count.
@@ -90,7 +90,7 @@ def figure_changes(
     after: Mapping[str, Sequence[float]],
     smallest_effect: float,
 ) -> tuple[FigureChange, ...]:
-    """Compare every figure that both sides have, in the order of METRICS, activity last."""
+    """Compare every figure that both sides have; activity of the DBMS comes last."""
     order = {name: place for place, name in enumerate(METRICS)}
     shared = [
         name for name in before if before[name] and after.get(name) and name not in HEAVY_TAILED

@@ -1,4 +1,4 @@
-"""The functions that a change of counted instructions comes from.
+"""Which functions cause a change of counted instructions.
 
 docs/guide/explaining.md describes the filter for cost that only moved between functions.
 """
@@ -41,7 +41,7 @@ _VERSION = re.compile(r"[\d.-]+$")
 
 @dataclass
 class _Own:
-    """A function on both sides, and its own change less what only moved, ``net``."""
+    """The instructions of a function on both sides, and the change that is truly its own."""
 
     function: str
     binary: str
@@ -52,14 +52,14 @@ class _Own:
 
     @property
     def moved(self) -> bool:
-        """Whether its own change may be cost that another function had or has."""
+        """Whether another function may have taken over the cost, or given it."""
         change = self.after - self.before
         either = min(self.before, self.after) <= GONE * max(self.before, self.after)
         return either or abs(self.inclusive) <= STILL * abs(change)
 
 
 def function_cost_changes(before: StepCounts, after: StepCounts) -> tuple[FunctionCostChange, ...]:
-    """Return the functions that a changed total comes from, the largest part of it first.
+    """Return the functions that a change of instructions comes from, largest first.
 
     Cost that only moved, because a function was split, renamed or inlined, is netted out. There are
     none if the total is unchanged within the floor.
@@ -88,14 +88,14 @@ def function_cost_changes(before: StepCounts, after: StepCounts) -> tuple[Functi
 def instructions_sentence(
     unit: str, before: StepCounts, after: StepCounts, changes: Iterable[FunctionCostChange]
 ) -> str:
-    """Format a change: ``+43.7 % instructions per row: heap_getnextslot +31.2, ...``."""
+    """Describe a change: ``+43.7 % instructions per row: heap_getnextslot +31.2, ...``."""
     effect = after.instructions / before.instructions - 1.0
     singular = {"queries": "query"}.get(unit, unit.removesuffix("s"))
     return growth_sentence(f"instructions per {singular or 'operation'}", effect, changes)
 
 
 def growth_sentence(what: str, effect: float, changes: Iterable[FunctionCostChange]) -> str:
-    """Format a relative change and the functions with the largest parts of it, in percent."""
+    """Describe a change in percent, with the functions that contribute most."""
     percent = 100.0 * effect
     reported = [each for each in changes if each.share >= LEAST_PART][:NAMED]
     named = ", ".join(f"{each.function} {each.share * percent:+.3g}" for each in reported)
@@ -104,7 +104,7 @@ def growth_sentence(what: str, effect: float, changes: Iterable[FunctionCostChan
 
 
 def _both(before: Iterable[FunctionCost], after: Iterable[FunctionCost]) -> list[_Own]:
-    """Match the functions of both sides; clones of a function count as the function."""
+    """Match the functions of both sides; compiler clones count as the function itself."""
     found: dict[tuple[str, str], _Own] = {}
     for costs, sign in ((before, -1.0), (after, 1.0)):
         for cost in costs:
@@ -121,7 +121,7 @@ def _both(before: Iterable[FunctionCost], after: Iterable[FunctionCost]) -> list
 
 
 def _net_moved(functions: Iterable[_Own]) -> None:
-    """Cancel losses and gains that can be the same cost, those of the nearest size first."""
+    """Cancel losses against gains of about the same size, which are moved code."""
     suspects = sorted((each for each in functions if each.moved), key=lambda each: -abs(each.net))
     gains = [each for each in suspects if each.net > 0.0][:_MOST_MATCHED]
     losses = [each for each in suspects if each.net < 0.0][:_MOST_MATCHED]

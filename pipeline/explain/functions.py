@@ -1,4 +1,4 @@
-"""The differential profile: which functions cost more per operation than before."""
+"""Which functions use more CPU time per operation than before, from two CPU profiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.model import Frozen
 
 
 class FunctionChange(Frozen):
-    """The cost of a function on both sides: its own, and including its callees.
+    """The CPU cost of a function on both sides, alone and with all that it calls.
 
     The unit is microseconds of CPU time per operation, or percent of all samples if the cost of an
     operation is unknown.
@@ -23,11 +23,11 @@ class FunctionChange(Frozen):
 
     @property
     def gained(self) -> float:
-        """The increase of its own cost."""
+        """How much more the function itself costs than before."""
         return self.own_after - self.own_before
 
     def sentence(self) -> str:
-        """Format it as evidence, if the unit is time: ``memcpy 0.1 -> 5.3 us by itself``."""
+        """Describe the change as evidence: ``memcpy 0.1 -> 5.3 us by itself``."""
         return f"{self.name} {self.own_before:.3g} -> {self.own_after:.3g} us of its own"
 
 
@@ -37,7 +37,7 @@ def function_changes(
     cpu_before: float | None = None,
     cpu_after: float | None = None,
 ) -> tuple[FunctionChange, ...]:
-    """Compare two profiles with samples, as folded stacks; the largest increase comes first.
+    """Compare two CPU profiles; the largest increase comes first.
 
     ``cpu_before`` and ``cpu_after`` are the CPU time per operation (``cpu_us/o``). A function's
     cost is its share of the samples times that time. Shares alone would mislead: a program that
@@ -90,7 +90,7 @@ def _total(stacks: Mapping[str, int]) -> Counter[str]:
 
 
 def _frames(stack: str) -> list[str]:
-    """Return the functions of a stack without the thread name, unless that is all there is.
+    """Return the functions of a call stack, without the name of the thread.
 
     Thread names contain parts that differ between runs, such as a client's name.
     """

@@ -1,4 +1,4 @@
-"""Query plans that changed between two sides."""
+"""Query plans that differ between the two sides of a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.model import Frozen
 
 
 class PlanChange(Frozen):
-    """A statement that both sides execute, with different plans."""
+    """A statement whose query plan differs between the two sides."""
 
     statement: str
     before: str
@@ -16,7 +16,7 @@ class PlanChange(Frozen):
 
 
 def plan_changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[PlanChange, ...]:
-    """Return the statements of a step whose plans differ; plans are comparable texts."""
+    """Return the statements of a step whose query plans differ."""
     return tuple(
         PlanChange(statement=statement, before=plan, after=after[statement])
         for statement, plan in before.items()

@@ -1,4 +1,4 @@
-"""One side of a change: everything recorded by the runs of one cell, by step."""
+"""All that was recorded on one side of a change, step by step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.workloads.base.plans import PLANS_MEMBER, read_plans
 
 @dataclass
 class StepSide:
-    """A step in all runs of one side: the values of each figure, in the order of the runs.
+    """One step on one side of a change: the values of each figure in all runs.
 
     ``missed`` lists the rates not sustained by runs that failed their SLA.
     """
@@ -38,7 +38,7 @@ Checked = tuple[Bundle, Settings | None, list[StepValues]]
 
 @dataclass
 class RevisionSamples:
-    """The runs of one revision in one setup. Settings and plans are those of its first run."""
+    """All that the runs of one revision recorded. Settings and plans are of the first run."""
 
     revision: str
     runs: int = 0
@@ -47,7 +47,7 @@ class RevisionSamples:
 
 
 def side_of(revision: str, bundles: Iterable[Checked]) -> RevisionSamples:
-    """Collect the contents of one cell's bundles."""
+    """Collect what was recorded on one side of a change, from the bundles of a cell."""
     side = RevisionSamples(revision)
     for bundle, settings, steps in bundles:
         side.runs += 1
@@ -78,7 +78,7 @@ def side_of(revision: str, bundles: Iterable[Checked]) -> RevisionSamples:
 
 
 def read_side(folder: Path, cell: Cell, repetitions: int) -> RevisionSamples:
-    """Collect the runs of a cell from the bundles in ``folder``, skipping damaged ones.
+    """Collect what the runs of a cell recorded, from a folder; skip damaged bundles.
 
     Profiles also come from profiling runs of the same cell (``nightshift run --profile``). The
     figures of such runs are ignored, because profiling has overhead.

@@ -1,4 +1,4 @@
-"""Differences between the settings of two servers, and the order of suspicion."""
+"""Find the settings of a DBMS that differ between two revisions, most suspicious first."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ bookkeeping. Other settings (formats, languages, limits of names) are suspected 
 
 
 class SettingDifferences(Frozen):
-    """The differences of settings: (name, old, new) if changed, otherwise (name, value)."""
+    """Which settings of a DBMS were changed, added or removed between two revisions.
+
+    Changed ones are (name, old, new), others (name, value).
+    """
 
     changed: tuple[tuple[str, str, str], ...] = ()
     added: tuple[tuple[str, str], ...] = ()
@@ -66,7 +69,7 @@ class SettingDifferences(Frozen):
 
     @property
     def summary(self) -> str:
-        """The numbers of changed, added and removed settings, in words."""
+        """Return in words how many settings were changed, added and removed."""
         counts = [
             f"{len(found)} {what}"
             for found, what in (
@@ -80,7 +83,7 @@ class SettingDifferences(Frozen):
 
 
 class Suspect(Frozen):
-    """A setting that changed and may be the reason: its name, old and new value."""
+    """A changed setting that may be the reason of a slowdown: name, old value, new value."""
 
     name: str
     old: str
@@ -88,7 +91,7 @@ class Suspect(Frozen):
 
 
 def compare_settings(old: Mapping[str, str], new: Mapping[str, str]) -> SettingDifferences:
-    """Compare the settings that two servers reported, except PER_RUN_SETTINGS."""
+    """Compare the settings that two servers reported, without those that differ in any run."""
     names = sorted((old.keys() | new.keys()) - PER_RUN_SETTINGS.keys())
     return SettingDifferences(
         changed=tuple(
@@ -102,7 +105,7 @@ def compare_settings(old: Mapping[str, str], new: Mapping[str, str]) -> SettingD
 
 
 def suspects(difference: SettingDifferences) -> tuple[Suspect, ...]:
-    """Return the changed values that can be restored, the likeliest to cost time first.
+    """Return the changed settings whose old value can be tried, most suspicious first.
 
     A setting that only one side has offers no old value to restore, and compilation facts are not
     settings.

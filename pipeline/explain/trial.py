@@ -1,4 +1,4 @@
-"""Trials: run the slower revision with the old value of a changed setting.
+"""Trials: measure the slower revision with the old value of a changed setting.
 
 Pure logic over a :class:`pipeline.experiments.experiment.Runner`.
 """
@@ -24,7 +24,7 @@ MOST_TESTED = 8
 
 
 class TrialOutcome(StrEnum):
-    """The result of a trial for the settings that got their old values."""
+    """What a trial with old values shows: the settings are the cause, or not."""
 
     CAUSE = "explains the change"
     PART = "explains a part of the change"
@@ -35,7 +35,7 @@ class TrialOutcome(StrEnum):
 
 
 class Trial(Frozen):
-    """The new revision with old values: the share of the change that they took back.
+    """The slower revision with old settings, and which share of the slowdown that removes.
 
     ``share`` is of the logarithm of the ratio, 1 for all of it, with its interval. ``blocks`` is
     how often each of old, new, and new with old values ran. A trial that did not run has no
@@ -52,7 +52,7 @@ class Trial(Frozen):
     high: float | None = None
 
     def sentence(self) -> str:
-        """Format it as evidence, with the share taken back and its interval."""
+        """Describe as evidence which share of the slowdown the old settings remove."""
         names = ", ".join(f"{each.name} = {each.old!r}" for each in self.suspects)
         if self.share is None or self.low is None or self.high is None:
             return f"with {names}: {self.outcome.value}"
@@ -80,7 +80,7 @@ def try_settings(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Trial, ...]:
-    """Run the new revision with old values, and return the result of each trial in order.
+    """Measure the slower revision with old values; return the result of each trial.
 
     ``blocks`` is the number of blocks per trial. Except for the first one, a block does not begin
     if it would probably end after ``seconds``. The trials then return what is known, and a later
@@ -120,7 +120,7 @@ def try_settings(
 
 
 def causes(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the trials that explain most of the change with the fewest settings."""
+    """Return the trials that explain most of the slowdown with the fewest settings."""
     found = [trial for trial in trials if trial.outcome is TrialOutcome.CAUSE]
     least = min((len(trial.suspects) for trial in found), default=0)
     return tuple(trial for trial in found if len(trial.suspects) == least)
@@ -135,7 +135,7 @@ def _settable(config: ServerConfig, suspect: Suspect, with_setting: WithSetting)
 
 
 class _Blocks:
-    """Measures blocks one after the other while time remains."""
+    """Measures blocks of runs one after another while time remains."""
 
     def __init__(self, runner: Runner, seconds: float, clock: Callable[[], float]) -> None:
         self._runner, self._clock, self._seconds = runner, clock, seconds
@@ -144,7 +144,7 @@ class _Blocks:
         self.over = False
 
     def measure(self, cells: Sequence[Cell], turned: bool) -> dict[str, Figures] | None:
-        """Run each cell once, in reverse order with ``turned``; None when the time is over."""
+        """Run each cell once, in reverse order with ``turned``; None if no time is left."""
         before = self._clock()
         self.over = self._longest > 0 and before - self._began + self._longest > self._seconds
         if self.over:
@@ -199,7 +199,7 @@ def _trial(
 def _judged(
     old: Sequence[float], restored: Sequence[float], new: Sequence[float], metric: str
 ) -> dict[str, object]:
-    """Return the share taken back, its interval, and the outcome.
+    """Return which share of a slowdown a trial removes, with interval and outcome.
 
     The interval is that of the part taken back; the whole change counts as measured.
     """

@@ -1,4 +1,4 @@
-"""Addresses that may be local folders, as people write them."""
+"""Addresses that may be local folders, as users write them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def folder_at(address: str) -> Path | None:
-    """Return the existing folder or file that an address names; None if it names none."""
+    """Return the local folder or file that an address names; None if there is none."""
     try:
         folder = Path(address).expanduser()
         return folder if folder.exists() else None

@@ -1,4 +1,4 @@
-"""Atomic file replacement: a file has its old or its new content, even after a crash."""
+"""Replace files atomically: a reader sees the old or the new content, even after a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTIAL = ".partial"
 
 
 def write_atomically(path: Path, text: str) -> Path:
-    """Replace a file's text and return its path. Raises OSError if that fails.
+    """Replace the text of a file at once, and return its path. Raises OSError.
 
     A crash of the machine may lose the file; use this for data that can be derived again.
     """
@@ -29,12 +29,12 @@ def write_atomically(path: Path, text: str) -> Path:
 
 
 def write_bytes_atomically(path: Path, content: Buffer) -> None:
-    """Replace a file's content, like :func:`write_atomically`. Raises OSError if that fails."""
+    """Replace the bytes of a file at once, and return its path. Raises OSError."""
     _replace(path, content, lambda _: None)
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Replace a file's text and sync it to the disk. Raises OSError if that fails."""
+    """Replace the text of a file at once, and sync it to the disk. Raises OSError."""
     _replace(path, text.encode(), os.fsync)
     sync_folder(path.parent)
 

@@ -1,4 +1,4 @@
-"""Read the JSON file of a type."""
+"""Read a JSON file as a given type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def read_json(path: Path, parse: Callable[[bytes], T], damaged: str = "") -> T | None:
-    """Return the parsed content of a file; None if it is missing, or if it cannot be parsed.
+    """Return a JSON file as a given type; None if it is missing or invalid.
 
     With ``damaged``, which says what to do, a file that cannot be parsed raises UserError instead.
     """

@@ -1,4 +1,4 @@
-"""Append-only files with one JSON object a line; no line is lost or partial.
+"""Append-only logs with one JSON object on each line, safe against crashes.
 
 A line ends with a checksum of the rest, as its member ``sum``. A line without one was written by a
 person or by an earlier nightshift, and is read as it is.
@@ -36,7 +36,7 @@ _Entry = TypeVar("_Entry", bound=Frozen)
 
 
 class Appended(Generic[_Entry]):
-    """An append-only file of entries of one kind. Several processes may append at once.
+    """An append-only log of entries of one type. Several processes may append at once.
 
     ``noun`` names an entry in error messages, as "an event".
     """
@@ -46,7 +46,7 @@ class Appended(Generic[_Entry]):
         self._kind, self._noun = kind, noun
 
     def read(self) -> list[_Entry]:
-        """Return all entries, in order.
+        """Return all entries of the log, oldest first.
 
         Skips a partial line at the end, which a crash leaves. Raises UserError for an invalid line.
         """
@@ -56,7 +56,7 @@ class Appended(Generic[_Entry]):
             return []
 
     def append(self, entries: Sequence[_Entry]) -> None:
-        """Append entries and sync them to the disk.
+        """Append entries to the log and sync them to the disk.
 
         Raises UserError if another process keeps the file locked, and OSError if the file cannot be
         written; then it is unchanged.
@@ -65,7 +65,7 @@ class Appended(Generic[_Entry]):
             self._extend(lambda _: entries)
 
     def extend(self, following: Callable[[list[_Entry]], Sequence[_Entry]]) -> None:
-        """Append the entries that ``following`` derives from all entries, under the lock.
+        """Append entries that depend on the existing ones; nobody else writes meanwhile.
 
         Raises UserError as :meth:`read` and :meth:`append` do; an error of ``following`` leaves the
         file unchanged.
@@ -98,7 +98,7 @@ class Appended(Generic[_Entry]):
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """Yield the opened file, locked. Another process may have replaced it meanwhile."""
+        """Yield the open log, locked against other writers."""
         while True:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(self.path, flags, 0o666)
@@ -117,15 +117,16 @@ class Appended(Generic[_Entry]):
             lock_descriptor(descriptor, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path} for more than {PATIENCE:g} s, which nightshift "
-                "does for a moment at a time; end that process, then run the same command again"
+                f"{error} has locked {self.path} for more than {PATIENCE:g} s, although "
+                "nightshift needs this lock only for moments; end that process, then run the "
+                "same command again"
             ) from error
 
     def _appended(self, entries: Sequence[_Entry]) -> None:
-        """Hook after entries are synced to the disk; a subclass may log them."""
+        """Called after entries are on the disk; a subclass may write an event log."""
 
     def _set_aside(self, tail: bytes) -> None:
-        """Move an incomplete entry to a file beside, for a person to inspect."""
+        """Move an incomplete last entry to another file, for a person to inspect."""
         aside = self.path.with_name(f"{self.path.name}.incomplete")
         with aside.open("ab") as file:
             file.write(tail + b"\n")
@@ -154,13 +155,13 @@ class Appended(Generic[_Entry]):
 
 
 def _line(entry: Frozen) -> bytes:
-    """Return the line of an entry, with its checksum."""
+    """Return an entry as a line of the log, with a checksum."""
     dumped = entry.model_dump_json(exclude_defaults=True).encode()
     return dumped[:-1] + b',"sum":"' + _checksum(dumped) + b'"}\n'
 
 
 def _unsealed(line: bytes) -> tuple[bytes, bytes | None]:
-    """Return the entry in a line, and its checksum; None if it has none."""
+    """Return the entry on a line of the log, and its checksum if there is one."""
     found = _SUM.search(line)
     return (line[: found.start()] + b"}", found[1]) if found else (line, None)
 
@@ -174,7 +175,7 @@ def _content(descriptor: int) -> bytes:
 
 
 def _write(descriptor: int, lines: bytes) -> None:
-    """Append lines to a file and sync it."""
+    """Append lines to the log and sync it to the disk."""
     left = memoryview(lines)
     while left:
         left = left[os.write(descriptor, left) :]
@@ -182,7 +183,7 @@ def _write(descriptor: int, lines: bytes) -> None:
 
 
 def _whole(text: bytes) -> bytes:
-    """Return a file's text without an incomplete entry at its end, which a crash leaves.
+    """Return the text of the log without an incomplete last line, which a crash can leave.
 
     A complete one may lack its newline, which some editors omit.
     """

@@ -1,4 +1,4 @@
-"""A lock between processes: an exclusive lock on a file."""
+"""A lock between processes, as an exclusive lock on a file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _POLL = 0.05
 
 
 class LockHeldError(Exception):
-    """Another process holds the lock. The text names it: "process 4711", or "another process"."""
+    """Another process holds the lock. The text names the process if it is known."""
 
 
 @contextmanager
 def held(
     path: Path, patience: float = math.inf, waits: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold the lock file ``path``; create it if it is missing, and leave it afterwards.
+    """Hold the lock on a file while the block runs; the file is created and stays.
 
     ``patience`` is in seconds, 0 for a single attempt. ``waits`` is called once, with the name of
     the holder, before waiting for another process. The kernel releases the lock when this process
@@ -72,7 +72,7 @@ def lock_descriptor(descriptor: int, patience: float) -> None:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a process holds the lock. Writes nothing, so any reader may call it."""
+    """Return whether a process holds the lock on a file, without changing anything."""
     try:
         with path.open() as file:
             # A shared lock, so that two callers do not take each other for a holder.
@@ -85,7 +85,7 @@ def is_held(path: Path) -> bool:
 
 
 def _sign(descriptor: int) -> None:
-    """Write the holder's process id. A full disk does not prevent locking."""
+    """Write this process's id into the lock file, if there is space on the disk."""
     with contextlib.suppress(OSError):
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
@@ -100,7 +100,7 @@ def _holder(path: Path) -> str:
 
 
 def _locker(descriptor: int) -> str:
-    """Name the process that has the lock on an open file, as far as proc_locks(5) shows it."""
+    """Return which process holds the lock on an open file, as far as the kernel shows it."""
     number = os.fstat(descriptor).st_ino
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text().splitlines():

@@ -1,1 +1,1 @@
-"""Bench servers for a night: priced, created, monitored, and deleted when they expire."""
+"""Rented bench servers: priced, created for a night, and deleted when they expire."""

@@ -1,4 +1,4 @@
-"""Errors of Hetzner Cloud: whether they are transient, and otherwise the remedy."""
+"""Errors of Hetzner Cloud's API: which may pass by themselves, and what to do about others."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _Answer = TypeVar("_Answer")
 
 
 class SoldOutError(UserError):
-    """Servers of a type are currently unavailable in a location."""
+    """A server type is sold out in a location at present."""
 
 
 class Limited(UserError):
-    """A limit of the project is reached; other locations do not help."""
+    """A limit of the cloud project is reached, so other locations do not help."""
 
 
 class NameTakenError(UserError):
-    """The name is already in use."""
+    """A resource with this name exists already in the cloud project."""
 
 
 class Gone(UserError):
-    """The resource does not exist, or no longer."""
+    """A resource of the cloud project does not exist, or no longer."""
 
 
 class Failed(UserError):
-    """An action ended with an error, which the text reports in a line."""
+    """An action of the cloud ended with an error, which the text reports in one line."""
 
 
 def _unknown_token(message: str) -> Exception:
@@ -113,7 +113,7 @@ _NOT_SOLD_THERE = "unsupported location for server type"
 
 
 def translated(ask: Callable[[], _Answer]) -> _Answer:
-    """Call once, translating the SDK's exceptions to those of this module or UserError."""
+    """Call the cloud's API once, and turn its exceptions into ours or a UserError."""
     try:
         return ask()
     except requests.RequestException as error:
@@ -123,7 +123,7 @@ def translated(ask: Callable[[], _Answer]) -> _Answer:
 
 
 def plain(text: str) -> str:
-    """Return untrusted text as one line that a terminal can display."""
+    """Return text of the cloud's API as one line that is safe to print."""
     return re.sub(r"[^\x20-\x7e]+", " ", text).strip()[:200]
 
 

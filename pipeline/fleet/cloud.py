@@ -1,4 +1,4 @@
-"""A client of Hetzner Cloud: the SDK with retries and translated errors."""
+"""A client of Hetzner Cloud with retries and readable errors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 def connect(
     settings: FleetSection, policy: RetryPolicy, environ: Mapping[str, str] = os.environ
 ) -> Cloud:
-    """Return the project of the token in the environment. Raises UserError without a token."""
+    """Return the cloud project of the token in the environment. Raises UserError without one."""
     token = environ.get(settings.secret, "").strip()
     if not token or not token.isascii() or not token.isprintable():
         raise UserError(
@@ -91,19 +91,19 @@ def connect(
 
 
 class Cloud:
-    """A project. Every call may raise UserError, for a persistent failure or a refusal."""
+    """A cloud project. Each call retries; it raises UserError if that does not help."""
 
     def __init__(self, client: Client, policy: RetryPolicy, allowance: Allowance) -> None:
         self._client, self.policy, self._allowance = client, policy, allowance
 
     def pricing(self) -> Mapping[str, Any]:
-        """Return the price list of the API."""
+        """Return the cloud's price list."""
         answer = self._ask(lambda: self._client.request("GET", "/pricing"))
         pricing: Mapping[str, Any] = answer["pricing"]
         return pricing
 
     def listed(self, kind: type[Thing], selector: str) -> Sequence[Thing]:
-        """Return the resources of a kind that match a label selector."""
+        """Return the resources of a kind (servers, keys, ...) whose labels match."""
         lists: Mapping[type[Thing], Callable[..., Sequence[Thing]]] = {
             BoundServer: self._client.servers.get_all,
             BoundVolume: self._client.volumes.get_all,
@@ -116,7 +116,7 @@ class Cloud:
         return self._ask(lambda: lists[kind](label_selector=selector))
 
     def make(self, ask: Callable[[Client], _Answer]) -> _Answer:
-        """Create a resource. Raises SoldOutError, Limited, and NameTakenError."""
+        """Create a resource in the cloud. Raises SoldOutError, Limited or NameTakenError."""
         return self._ask(lambda: ask(self._client))
 
     def started(self, server: BoundServer) -> None:
@@ -139,7 +139,7 @@ class Cloud:
         quiet.persist(lambda: self._once(look), longest=_POLL)
 
     def exists(self, number: int) -> bool:
-        """Whether a server with this number exists."""
+        """Whether a server with this number exists in the cloud."""
         try:
             self._ask(lambda: self._client.servers.get_by_id(number))
         except Gone:
@@ -147,7 +147,7 @@ class Cloud:
         return True
 
     def deleted(self, number: int) -> datetime | None:
-        """Return when a server was deleted, by anybody; None if that is no longer known."""
+        """Return when somebody deleted a server; None if the cloud no longer knows."""
         wanted = {"id": number, "type": "server"}
         for page in range(1, _PAGES + 1):
             found, meta = self._ask(partial(self._actions, page))
@@ -200,7 +200,7 @@ class Cloud:
 
 
 def required(value: _Answer | None) -> _Answer:
-    """Return a value that the API always sends, although the SDK types it as optional."""
+    """Return a value that the cloud always sends, although its type says it may be missing."""
     if value is None:
         raise UserError(
             "the answer of Hetzner Cloud lacks a field of the server; upgrade nightshift"

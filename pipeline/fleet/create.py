@@ -1,4 +1,4 @@
-"""Create the servers of a night: idempotently, and all or none."""
+"""Create the servers of a night: all or none; a repeated call creates only what is missing."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _SPREAD = 10
 
 
 class RunnerRegistry(Protocol):
-    """A registry of runners."""
+    """Registers GitHub Actions runners for the servers of a night."""
 
     def program(self) -> Program:
-        """Return the runner program."""
+        """Return where to download the runner program of GitHub Actions."""
         ...
 
     def register(self, name: str, labels: Sequence[str]) -> str:
-        """Register a runner and return its configuration."""
+        """Register a runner at GitHub and return its configuration."""
         ...
 
     def remove(self, prefix: str) -> int:
-        """Remove the runners with this name prefix."""
+        """Remove the runners at GitHub whose names have this prefix."""
         ...
 
     def silent(self) -> set[str]:
-        """Return the names of the registered runners that are not connected."""
+        """Return the names of registered runners that are not connected to GitHub."""
         ...
 
 
 class Up:
-    """The creation of one night's servers."""
+    """Creates the servers of one night."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Up:
     def make(
         self, requests: Sequence[ServerRequest], there: Mapping[str, BoundServer]
     ) -> list[str]:
-        """Create the servers that are not ``there`` and return the names of all.
+        """Create the missing servers of a night; return the names of all of them.
 
         If a server is unavailable or unusable, or on an interrupt, the created servers are deleted.
         """
@@ -134,7 +134,7 @@ class Up:
     def _bought(
         self, name: str, mark: ResourceMark, order: Callable[[Client], BoundServer]
     ) -> BoundServer:
-        """Return an ordered server, even if the response to the order was lost."""
+        """Return an ordered server, even if the answer to the order was lost."""
         try:
             server = self._resources.cloud.make(order)
         except NameTakenError as error:
@@ -150,7 +150,7 @@ class Up:
         return server
 
     def _begun(self, server: BoundServer) -> bool:
-        """Wait until a server runs; delete it if it does not."""
+        """Wait until a server runs; delete the server if it fails."""
         try:
             self._resources.cloud.started(server)
         except (Failed, Gone) as error:
@@ -185,18 +185,18 @@ class Up:
         return ask
 
     def _register(self, name: str, request: ServerRequest) -> list[str]:
-        """Register the runners of a server and return their configurations."""
+        """Register the GitHub runners of a server and return their configurations."""
         self._registered.add(name)
         return [
             self._registry.register(each, request.runner_labels) for each in self._runners(name)
         ]
 
     def _runners(self, name: str) -> list[str]:
-        """Return the names of a server's runners, one per job."""
+        """Return the names of the GitHub runners of a server, one for each job."""
         return [f"{name}-{job}" for job in range(1, self._settings.jobs + 1)]
 
     def _firewall(self) -> BoundFirewall:
-        """Return the night's firewall: without rules, it blocks all inbound traffic."""
+        """Return the firewall of a night's servers, which blocks all incoming traffic."""
         return self._one(
             night_name(self._resources.name, self._night.night),
             BoundFirewall,
@@ -206,7 +206,7 @@ class Up:
         )
 
     def _group(self, request: ServerRequest, number: int) -> BoundPlacementGroup | None:
-        """Return the placement group that puts a class's servers on different hosts."""
+        """Return the placement group that keeps servers of a class on different hosts."""
         if request.count == 1:
             return None
         name = server_name(
@@ -229,7 +229,7 @@ class Up:
         kind: type[_Thing],
         make: Callable[[Client, str, Any], _Thing],
     ) -> _Thing:
-        """Return the night's resource with this name; create it if it is missing."""
+        """Return a resource of the night by its name; create it if it is missing."""
         known = self._known(name, kind)
         if known is not None:
             return known
@@ -251,7 +251,7 @@ class Up:
         return next((thing for thing in things if thing.name == name), None)
 
     def _undo(self) -> None:
-        """Delete the created servers; `down` and the reaper find any that remain."""
+        """Delete the servers created so far; `fleet down` and `fleet reap` find any that remain."""
         for server in self._made:
             try:
                 self._resources.delete(server)

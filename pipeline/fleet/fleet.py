@@ -1,4 +1,4 @@
-"""The fleet of a configuration: the actions of its verbs."""
+"""What the verbs of `fleet` do: quote, create, list and delete servers of a night."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pipeline.text.units import Money
 
 
 class RunningServer(Frozen):
-    """A server that exists: its cost so far, and whether it has expired."""
+    """A server that exists: what it has cost so far, and whether it has expired."""
 
     rent: Rent
     hours: int
@@ -39,7 +39,7 @@ class RunningServer(Frozen):
 
 
 class FleetStatus(Frozen):
-    """The existing servers, oldest first, and the cost of this month's servers so far."""
+    """The existing servers, oldest first, and what servers have cost this month."""
 
     servers: tuple[RunningServer, ...]
     month: Money
@@ -47,7 +47,7 @@ class FleetStatus(Frozen):
 
 
 class Fleet:
-    """Servers of a project that are created for nights.
+    """The servers of a cloud project that are rented for nights.
 
     ``registry`` is called only when runners are needed: pricing and reaping need no GitHub token.
     ``note`` receives lines about the progress.
@@ -69,18 +69,18 @@ class Fleet:
 
     @cached_property
     def prices(self) -> Prices:
-        """The current prices."""
+        """The cloud's current prices."""
         return Prices(self._cloud.pricing())
 
     def quote(self, night: str = "", seconds: float = 0.0) -> Quote:
-        """Price all servers that the classes request, whether or not some already exist.
+        """Return the price of a night's servers, as if none existed yet.
 
         The duration is in seconds; 0 means the time to live of the configuration.
         """
         return self._priced(self._requests, night, seconds)
 
     def up(self, night: str, seconds: float = 0.0) -> list[str]:
-        """Create the servers of a night and return their names; existing servers stay.
+        """Create the missing servers of a night; return the names of all of them.
 
         Raises UserError, before anything is created, if the missing servers exceed a budget.
         """
@@ -97,7 +97,7 @@ class Fleet:
             return up.make(self._requests, there)
 
     def down(self, night: str) -> Swept:
-        """Delete everything of a night, including its runners and what earlier calls left."""
+        """Delete all servers and other resources of a night."""
         check_label("the night", night)
         swept = self._resources.sweep(lambda mark: mark.night == night, night)
         try:
@@ -110,12 +110,12 @@ class Fleet:
         return swept
 
     def reap(self) -> Swept:
-        """Delete everything that has expired."""
+        """Delete all servers and other resources that have expired."""
         moment = self._now()
         return self._resources.sweep(lambda mark: mark.expires <= moment)
 
     def status(self) -> FleetStatus:
-        """Return the existing servers and their cost, and update the record."""
+        """Return the existing servers with their costs; bring the record of servers up to date."""
         self._resources.servers()
         moment, lives = self._now(), self._inventory.lives().values()
         standing = tuple(
@@ -152,7 +152,7 @@ class Fleet:
         )
 
     def _missing(self, night: str, there: Sequence[str]) -> list[ServerRequest]:
-        """Return the requests without the existing servers."""
+        """Return which requested servers do not exist yet."""
         return [
             request.model_copy(
                 update={
@@ -167,7 +167,7 @@ class Fleet:
         ]
 
     def _expires(self, night: str, seconds: float) -> datetime:
-        """Return when a night's servers expire: all at once, even those created later."""
+        """Return when a night's servers expire, the same time for all of them."""
         known = [each.mark.expires for each in self._resources.owned(night)]
         expires = min(known, default=self._now() + timedelta(seconds=seconds or self._settings.ttl))
         if expires <= self._now():

@@ -1,4 +1,4 @@
-"""Names and labels of our resources. Resources without the label are never touched.
+"""Names and labels of rented servers. Resources without our label are never touched.
 
 Label values are letters, digits, dots, dashes and underscores, at most 63 of them.
 """
@@ -26,11 +26,11 @@ _NIGHT_LENGTH, _CLASS_LENGTH = 32, 18
 
 
 class Malformed(Exception):
-    """A label is not in our format."""
+    """A label in the cloud does not have the form that nightshift writes."""
 
 
 class ResourceMark(Frozen):
-    """The contents of a resource's labels. The class of a night's own resources is empty."""
+    """What the labels of a cloud resource say: pipeline, night, machine class, expiry."""
 
     night: str
     machine_class: str = ""
@@ -38,7 +38,7 @@ class ResourceMark(Frozen):
 
 
 def check_label(what: str, value: str) -> str:
-    """Return a value that is valid in a label. Raises UserError otherwise."""
+    """Return a value if a label can hold it. Raises UserError otherwise."""
     if not re.fullmatch(LABEL, value):
         raise UserError(
             f"{what} {value!r} is not a valid label of a server; use up to 63 letters, digits, "
@@ -48,7 +48,7 @@ def check_label(what: str, value: str) -> str:
 
 
 def labels(pipeline: str, mark: ResourceMark) -> dict[str, str]:
-    """Return the labels of a resource that a named pipeline creates for a night."""
+    """Return the labels of a cloud resource that a pipeline creates for a night."""
     about_class = {CLASS: mark.machine_class} if mark.machine_class else {}
     return {
         OURS: pipeline,
@@ -60,7 +60,7 @@ def labels(pipeline: str, mark: ResourceMark) -> dict[str, str]:
 
 
 def read_mark(pipeline: str, found: Mapping[str, str] | None) -> ResourceMark | None:
-    """Parse the labels of a resource; None for one of others, or not created for a night.
+    """Parse the labels of a cloud resource; None if nightshift did not create it for a night.
 
     Raises Malformed for a resource of ours without a valid expiry.
     """
@@ -78,13 +78,13 @@ def read_mark(pipeline: str, found: Mapping[str, str] | None) -> ResourceMark | 
 
 
 def night_name(pipeline: str, night: str) -> str:
-    """Return the prefix of all names of a night, which no other night shares."""
+    """Return the prefix of all names of a night's resources, unique to the night."""
     distinct = hashlib.sha256(f"{pipeline}/{night}".encode()).hexdigest()[:6]
     return f"{_part(f'{pipeline}-{night}')[:_NIGHT_LENGTH].strip('-')}-{distinct}"
 
 
 def server_name(pipeline: str, night: str, machine_class: str, number: int) -> str:
-    """Return the fixed name of a server, which prevents duplicates."""
+    """Return the name of a server, always the same, so that none is created twice."""
     part = _part(machine_class)
     if part != machine_class or len(part) > _CLASS_LENGTH:
         distinct = hashlib.sha256(machine_class.encode()).hexdigest()[:4]
@@ -93,5 +93,5 @@ def server_name(pipeline: str, night: str, machine_class: str, number: int) -> s
 
 
 def _part(text: str) -> str:
-    """Return the letters, digits and dashes, which a host name may have."""
+    """Return a text with only the characters that a host name may have."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

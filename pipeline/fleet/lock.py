@@ -1,4 +1,4 @@
-"""A lock for creating servers, so that no two processes exceed a budget together."""
+"""A lock, so that two processes that create servers do not exceed the budget together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE = ".fleet.lock"
 
 @contextmanager
 def creation_lock(results: Path, policy: RetryPolicy) -> Iterator[None]:
-    """Lock the creation of servers with this record, waiting for another process.
+    """Wait until no other process creates servers, and keep others out meanwhile.
 
     Raises UserError if the other process takes longer than the patience, and if the folder is not
     writable.

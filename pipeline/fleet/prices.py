@@ -1,4 +1,4 @@
-"""Prices of servers, from the API."""
+"""Prices of servers, from the cloud's API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.text.units import Money
 
 
 class Prices:
-    """Hourly prices of a server and of its public IPv4 address, which it needs for GitHub.
+    """What each server type costs per hour with the public IPv4 address that it needs.
 
     All prices are gross, so a sum is never below the bill.
     """
@@ -36,11 +36,11 @@ class Prices:
             )
 
     def places(self, types: Sequence[str], locations: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the types and locations with a price, in the order of preference."""
+        """Return the server types and locations that have a price, preferred ones first."""
         return [(kind, at) for kind in types for at in locations if at in self._types[kind]]
 
     def hour(self, server_type: str, location: str) -> Money:
-        """Return the hourly price of a server in a location. Raises UserError without one."""
+        """Return the price of a server per hour in a location. Raises UserError without one."""
         if location not in self._types.get(server_type, {}):
             raise UserError(
                 f"Hetzner Cloud gives no price for {server_type} in {location}; name "

@@ -1,4 +1,4 @@
-"""The cost of a night's servers, and the budget checks."""
+"""What the servers of a night cost, and whether the budget allows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.units import Money, plural, show_money
 
 
 class ServerRequest(Frozen):
-    """A request for servers of a class.
+    """A request for some servers of a machine class.
 
     ``places`` are the acceptable types and locations in the order of preference; ``dearest`` is the
     highest hourly price of one server.
@@ -28,12 +28,12 @@ class ServerRequest(Frozen):
     dearest: Money
 
     def cost(self, hours: int) -> Money:
-        """Return the maximum cost of all servers in some hours."""
+        """Return what all servers of the request cost at most, in some hours."""
         return Money(self.count * hours * self.dearest.amount, self.dearest.currency)
 
 
 class Quote(Frozen):
-    """The maximum cost of a night, if all of its servers exist until they expire.
+    """What a night costs at most, if all of its servers exist until they expire.
 
     ``night`` is the cost of the servers already created for the night, ``month`` that of those
     created in this calendar month, both up to their expiry.
@@ -49,7 +49,7 @@ class Quote(Frozen):
 def server_requests(
     classes: Iterable[ClassSection], settings: FleetSection, prices: Prices
 ) -> tuple[ServerRequest, ...]:
-    """Return the servers that the classes request. Raises UserError for an impossible request."""
+    """Return the servers that the machine classes need. Raises UserError if impossible."""
     wanted = tuple(_server_request(each, settings, prices) for each in classes if each.server_type)
     if not wanted:
         raise UserError(
@@ -66,7 +66,7 @@ def quote(
     now: datetime,
     currency: str,
 ) -> Quote:
-    """Price the servers of a night for some seconds of life: every started hour is billed."""
+    """Price the servers of a night that live for some seconds; each begun hour is billed."""
     hours = math.ceil(seconds / HOUR)
     known = [each for each in lives if each.rent.per_hour.currency == currency]
     return Quote(
@@ -79,17 +79,17 @@ def quote(
 
 
 def in_month(lives: Iterable[Life], now: datetime) -> list[Life]:
-    """Return the servers created in the calendar month of a moment, in UTC."""
+    """Return the servers created in the same calendar month as a time (UTC)."""
     return [each for each in lives if _month(each.rent.made) == _month(now)]
 
 
 def reserved(life: Life, now: datetime) -> Money:
-    """Return a deleted server's cost, or an existing one's cost up to its expiry."""
+    """Return what a server has cost, or will cost at most until it expires."""
     return life.cost(max(now, life.rent.expires))
 
 
 def check_budgets(asked: Quote, settings: FleetSection) -> None:
-    """Raise UserError, with the sum, if a quote exceeds a budget or there is none."""
+    """Raise UserError if a night would exceed the budget, or if there is no budget."""
     for name, spent, budget in (
         ("per_night", asked.night, settings.per_night),
         ("per_month", asked.month, settings.per_month),

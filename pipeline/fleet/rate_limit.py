@@ -1,4 +1,4 @@
-"""Rate limiting for Hetzner Cloud: slow down before the API refuses requests."""
+"""Slow down before Hetzner Cloud refuses requests because there are too many."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _RESERVE = 0.05
 
 
 class Allowance:
-    """The number of remaining requests, from the last response; unknown before the first."""
+    """How many requests Hetzner Cloud still accepts, as the last response said."""
 
     def __init__(self) -> None:
         self._limit, self._remaining = 0.0, 0.0
 
     def hear(self, answer: requests.Response, *_: Any, **__: Any) -> None:
-        """Read the headers of a response, as a hook of requests; one without them is ignored."""
+        """Read from the headers of a response how many requests are left."""
         try:
             limit, remaining = (
                 float(answer.headers[f"RateLimit-{name}"]) for name in ("Limit", "Remaining")
@@ -33,6 +33,6 @@ class Allowance:
 
     @property
     def pause(self) -> float:
-        """Seconds to wait before a request: none, or until one request has refilled."""
+        """Return how many seconds to wait before the next request."""
         scarce = self._limit > 0 and self._remaining < self._limit * _RESERVE
         return _HOUR / self._limit if scarce else 0.0

@@ -1,4 +1,4 @@
-"""A pipeline's resources in a project: found by labels, deleted, and recorded."""
+"""Find, delete and record all cloud resources that a pipeline has created."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from pipeline.text.errors import UserError
 
 
 class Owned(NamedTuple):
-    """A resource that was created for a night."""
+    """A cloud resource that nightshift created for a night."""
 
     thing: Thing
     mark: ResourceMark
 
     @property
     def what(self) -> str:
-        """Its kind and name."""
+        """The kind and the name of the cloud resource."""
         return f"{KINDS[type(self.thing)]} {self.thing.name}"
 
 
 class Swept(NamedTuple):
-    """The deleted resources, and a line for each one that remains."""
+    """Which cloud resources were deleted, and a line for each that remains."""
 
     deleted: list[str]
     left: list[str]
 
 
 class ProjectResources:
-    """All resources that a named pipeline created for nights, in the order of deletion."""
+    """All cloud resources that a pipeline created, in the order to delete them."""
 
     def __init__(
         self, cloud: Cloud, name: str, inventory: ServerInventory, note: Callable[[str], None]
@@ -47,7 +47,7 @@ class ProjectResources:
         kinds: Iterable[type[Thing]] = KINDS,
         odd: Callable[[str], None] | None = None,
     ) -> list[Owned]:
-        """Return our resources, of one night or of all.
+        """Return the cloud resources of one night or of all nights.
 
         Resources without a valid expiry label are not included: ``odd`` receives a line about each;
         by default each is reported once.
@@ -70,7 +70,7 @@ class ProjectResources:
     def servers(
         self, night: str = "", odd: Callable[[str], None] | None = None
     ) -> dict[str, BoundServer]:
-        """Return the servers by name, and bring the record up to date.
+        """Return our servers by name, and bring the record of servers up to date.
 
         Without a night, this includes servers that are gone without an entry in the record.
         """
@@ -86,7 +86,7 @@ class ProjectResources:
         return {str(server.name): server for server, _ in found}
 
     def sweep(self, wanted: Callable[[ResourceMark], bool], night: str = "") -> Swept:
-        """Delete the wanted resources.
+        """Delete the chosen cloud resources.
 
         A failed deletion, or a failure of the record, does not stop the others. A resource of ours
         without a valid expiry counts as left, because nobody else would notice it. Raises UserError
@@ -103,7 +103,7 @@ class ProjectResources:
         return swept
 
     def delete(self, thing: Thing) -> None:
-        """Delete one resource; record the deletion of a server."""
+        """Delete one cloud resource; if it is a server, record that."""
         if not isinstance(thing, BoundServer):
             self.cloud.delete(thing)
             return
@@ -136,7 +136,7 @@ class ProjectResources:
             swept.deleted.append(each.what)
 
     def _recorded(self, note: Callable[[], object]) -> None:
-        """Record something if possible: a server's deletion must not depend on the record."""
+        """Record something if possible, but never fail a deletion because of the record."""
         try:
             note()
         except (UserError, OSError) as error:
@@ -149,5 +149,5 @@ class ProjectResources:
 
 
 def _ignore(text: str) -> None:
-    """Ignore a line that is reported elsewhere."""
+    """Do nothing with a line that is reported elsewhere."""
     del text

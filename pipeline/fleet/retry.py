@@ -1,4 +1,4 @@
-"""Retries with a bounded total time."""
+"""Retry failed requests, for a limited total time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FIRST, _LONGEST = 1.0, 30.0
 
 
 class TransientError(Exception):
-    """A transient failure, described in a line."""
+    """A failure that may pass by itself, described in one line."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """The limits of retries. ``patience`` and the results of ``clock`` are in seconds.
+    """How often and how long to retry; times are in seconds.
 
     ``note`` receives a line when something does not succeed at once.
     """
@@ -36,7 +36,7 @@ class RetryPolicy:
     sleep: Callable[[float], None] = time.sleep
 
     def persist(self, attempt: Callable[[], _Answer], longest: float = _LONGEST) -> _Answer:
-        """Retry until the attempt raises no TransientError, with delays of at most ``longest``.
+        """Call again while TransientError is raised, with growing delays.
 
         Raises UserError once the patience is over, and any other exception of the attempt.
         """

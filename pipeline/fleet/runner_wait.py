@@ -1,4 +1,4 @@
-"""Detection of unusable servers: those whose runners never connected."""
+"""Find rented servers that cannot be used: their GitHub runner never connected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.fleet.retry import RetryPolicy, TransientError
 def arrived(
     runners: Mapping[str, Sequence[str]], silent: Callable[[], set[str]], policy: RetryPolicy
 ) -> None:
-    """Wait until a runner of each server connected; ``runners`` are by server name.
+    """Wait until a GitHub runner of each server has connected.
 
     ``silent`` returns the names of registered runners that are not connected. A runner that is no
     longer registered has finished its job, so it did connect. Between two jobs of a server none is

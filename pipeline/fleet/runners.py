@@ -1,4 +1,4 @@
-"""Just-in-time runners of GitHub Actions, each for one job.
+"""GitHub Actions runners that exist for one job each.
 
 The token that registers them stays here. A server receives one configuration per job, which GitHub
 accepts once.
@@ -29,14 +29,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Program(Frozen):
-    """The runner program: its download address, and the SHA-256 of its archive."""
+    """The runner program of GitHub: where to download it, and its SHA-256."""
 
     url: str
     sha256: str
 
 
 class Runners:
-    """The runners of a repository."""
+    """The GitHub Actions runners of a repository."""
 
     def __init__(
         self, url: str, repository: str, token: str, variable: str, policy: RetryPolicy
@@ -53,7 +53,7 @@ class Runners:
         )
 
     def program(self) -> Program:
-        """Return the current runner program of GitHub. Raises UserError if there is none."""
+        """Return GitHub's current runner program. Raises UserError if there is none."""
         for each in self._asked("GET", "/downloads"):
             if (each.get("os"), each.get("architecture")) == ("linux", "x64"):
                 found = Program(
@@ -86,11 +86,11 @@ class Runners:
         return self._policy.persist(attempt)
 
     def remove(self, prefix: str) -> int:
-        """Remove the runners with this name prefix, except busy ones; return their number."""
+        """Remove idle runners whose names have this prefix; return how many."""
         return self._remove(lambda name: name.startswith(prefix))
 
     def silent(self) -> set[str]:
-        """Return the names of the registered runners that are not connected."""
+        """Return the names of registered runners that are not connected to GitHub."""
         return {str(each["name"]) for each in self._all() if each["status"] == "offline"}
 
     def _remove(self, wanted: Callable[[str], bool]) -> int:
@@ -164,11 +164,11 @@ def find_runners(
 
 
 class _Conflict(Exception):
-    """A runner with this name exists, or it is busy."""
+    """A runner with this name exists already, or it is busy."""
 
 
 def _limited(answer: requests.Response) -> bool:
-    """Whether GitHub refuses temporarily: its primary or its secondary rate limit."""
+    """Whether GitHub refuses a request for now, because there were too many."""
     if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return True
     return answer.status_code == HTTPStatus.FORBIDDEN and (

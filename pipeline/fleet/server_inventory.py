@@ -1,4 +1,4 @@
-"""The record of servers: existing servers are in it, and deleted ones have their cost."""
+"""Keep the record of rented servers true: which exist, and what deleted ones have cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.storage.server_log import Life, Rent, ServerEvent, ServerEventKind
 
 
 class ServerInventory:
-    """The record of a results folder. ``prices`` is called only when needed."""
+    """The record of rented servers in a results folder."""
 
     def __init__(
         self,
@@ -26,11 +26,11 @@ class ServerInventory:
         self._record, self._prices, self.now = record, prices, now
 
     def lives(self) -> dict[int, Life]:
-        """Return the known servers by number."""
+        """Return the recorded servers, existing and deleted, by number."""
         return lives(self._record.read())
 
     def made(self, server: BoundServer, mark: ResourceMark) -> None:
-        """Record an existing server, once."""
+        """Record that a server exists, once."""
         number = required(server.id)
         if number in self.lives():
             return
@@ -52,11 +52,11 @@ class ServerInventory:
         self._note(ServerEvent(at=rent.made, event=ServerEventKind.MADE, number=number, rent=rent))
 
     def deleting(self, number: int) -> None:
-        """Record that a server is about to be deleted, so that the time survives a crash."""
+        """Record that a server is about to be deleted, in case the program is killed."""
         self._note(ServerEvent(at=self.now(), event=ServerEventKind.DELETING, number=number))
 
     def deleted(self, number: int, at: datetime | None = None) -> None:
-        """Record that a server is gone, and its cost.
+        """Record that a server is deleted, and what it cost.
 
         It is gone since ``at``, else since its recorded deletion, else since now.
         """
@@ -75,7 +75,7 @@ class ServerInventory:
         )
 
     def close(self, there: Iterable[int], cloud: Cloud) -> None:
-        """Record deletions that are missing in the record, after a crash or by others.
+        """Record deletions that the record lacks, after a crash or by other people.
 
         ``there`` are the listed servers; the others are requested one by one, because a server
         without its labels still costs money.

@@ -1,4 +1,4 @@
-"""The cloud-init configuration of a server, which makes it a quiet runner and nothing else.
+"""The cloud-init configuration that makes a rented server a GitHub runner, and nothing else.
 
 Nobody can log in: no inbound traffic, no SSH server, no password. Jobs run as an unprivileged user
 who cannot reach the metadata address of this text, which contains the other jobs' configurations;
@@ -28,7 +28,7 @@ _FILES = Path(__file__).parent / "bench_files"
 def user_data(
     program: Program, machine_class: str, configurations: Sequence[str], packages: Sequence[str]
 ) -> str:
-    """Return the text for a server that runs one job per runner configuration.
+    """Return the cloud-init configuration of a server with one job for each runner.
 
     Raises UserError if it exceeds the maximum size.
     """
@@ -83,7 +83,7 @@ def _file(path: str, content: str, permissions: str) -> dict[str, str]:
 
 
 def _firewall() -> str:
-    """Return the rules of nftables, with Terraform's loop over exceptions left out.
+    """Return the firewall rules of a rented server.
 
     Inbound: only replies. Outbound to the metadata service, which serves this text: root only.
     """

@@ -1,4 +1,4 @@
-"""Formats in which other programs write results: one module each, and the table of all."""
+"""The formats in which other benchmark programs write results, and their readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ClickBench: the JSON of ``SYSTEM/results/DATE/MACHINE.json``."""
+"""Read results of ClickBench: the JSON of ``SYSTEM/results/DATE/MACHINE.json``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.formats.base import (
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the cold and the hot time of each query, as ClickBench shows them.
+    """Read the cold and the hot time of each query from a ClickBench file.
 
     The hot time is the least of the second and third run. A query that failed has no value. The
     revision is the date.

@@ -1,4 +1,4 @@
-"""Criterion.rs: messages of ``cargo criterion --message-format=json``, or an ``estimates.json``."""
+"""Read results of Criterion.rs: its JSON messages, or an ``estimates.json``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RUNS = ("new", "base")
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the median of each benchmark.
+    """Read the median time of each Criterion benchmark.
 
     An ``estimates.json`` holds one benchmark, which its folder names:
     ``criterion/GROUP/FUNCTION/new/estimates.json``.
@@ -30,13 +30,13 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
 
 
 def _message(message: Any) -> ImportedValue | None:
-    """Return the value of a message; None if it is not of a complete benchmark."""
+    """Return the value in a Criterion message; None if no benchmark is complete in it."""
     if not isinstance(message, dict) or message.get("reason") != "benchmark-complete":
         return None
     median = message.get("median")
     name = str(message.get("id"))
     if not isinstance(median, dict):
-        raise FormatError(f"{name} has no median")
+        raise FormatError(f"the benchmark {name} has no median")
     unit = str(median.get("unit") or message.get("unit") or "ns")
     return imported_value(name, median.get("estimate"), unit)
 

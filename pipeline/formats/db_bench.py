@@ -1,4 +1,4 @@
-"""db_bench of RocksDB and LevelDB: the text that it prints."""
+"""Read results of db_bench (RocksDB, LevelDB): the text that it prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MS = 1e-3
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the throughput of each benchmark, and its latencies with ``--histogram``.
+    """Read throughput and, with ``--histogram``, latencies of each db_bench benchmark.
 
     LevelDB prints no throughput but the time of an operation. The revision is the version.
     """

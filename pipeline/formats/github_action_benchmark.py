@@ -1,4 +1,4 @@
-"""github-action-benchmark: its history, ``data.js``, or the JSON file in its place."""
+"""Read results of github-action-benchmark: its history ``data.js``, or the JSON file."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _SPREADS = ("_stddev", "_cv", "_BigO", "_RMS")
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return every benchmark of every commit, in the order of time over all suites."""
+    """Read every benchmark of every commit from a github-action-benchmark file, oldest first."""
     tree = loaded(_HEAD.sub("", text, count=1).rstrip().rstrip(";"))
     suites = tree.get("entries") if isinstance(tree, dict) else None
     if not isinstance(suites, dict):
-        raise FormatError("no object 'entries'")
+        raise FormatError("the file has no object 'entries'")
     history = [(suite, entry) for suite in suites for entry in table_of(suites, suite)]
     history.sort(key=lambda pair: number(pair[1].get("date", 0), "date"))
     return [

@@ -1,4 +1,4 @@
-"""Go: the text of ``go test -bench``, in the format of benchstat."""
+"""Read results of Go benchmarks: the text of ``go test -bench``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = len("Benchmark")
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return every value of each benchmark: the median over ``-count``.
+    """Read all values of each Go benchmark, as medians over ``-count``.
 
     Lines ``commit: NAME`` and ``Unit NAME better=higher`` mean what they mean to benchstat. Of
     another unit less is better, unless it is a rate.

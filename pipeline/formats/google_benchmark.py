@@ -1,4 +1,4 @@
-"""Google Benchmark: the JSON of ``--benchmark_format=json`` or ``--benchmark_out``."""
+"""Read results of Google Benchmark: its JSON output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.formats.base import (
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return real time and CPU time of each benchmark: the median of its repetitions.
+    """Read real and CPU time of each Google Benchmark, as medians of the repetitions.
 
     Rows of a complexity (BigO, RMS) and benchmarks that failed are left out. Derived rates and user
     counters are not read: the file does not say which way they should go.

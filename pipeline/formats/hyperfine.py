@@ -1,4 +1,4 @@
-"""hyperfine: the JSON of ``--export-json``."""
+"""Read results of hyperfine: the JSON of ``--export-json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.formats.base import CPU, ImportedValue, imported_value, loaded, nu
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the median time and the mean CPU time (user and system) of each command."""
+    """Read the median time and the mean CPU time of each hyperfine command."""
     found = []
     for row in table_of(loaded(text), "results"):
         name = str(row.get("command"))

@@ -1,4 +1,4 @@
-"""JMH: the JSON of ``-rf json``."""
+"""Read results of JMH (Java benchmarks): the JSON of ``-rf json``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PLAIN = (_THROUGHPUT, "avgt")
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the score of each benchmark with its parameters: a rate, or a time."""
+    """Read the score of each JMH benchmark: a rate or a time."""
     rows = loaded(text)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise FormatError("not a list of benchmarks")
+        raise FormatError("the file is not a list of benchmarks")
     return [_value(row) for row in rows]
 
 
@@ -30,6 +30,6 @@ def _value(row: Mapping[str, Any]) -> ImportedValue:
         name += f" {mode}"
     score = row.get("primaryMetric")
     if not isinstance(score, dict):
-        raise FormatError(f"{name} has no primaryMetric")
+        raise FormatError(f"the benchmark {name} has no primaryMetric")
     unit = str(score.get("scoreUnit"))
     return imported_value(name, score.get("score"), unit, more=mode == _THROUGHPUT)

@@ -1,4 +1,4 @@
-"""Apache Otava (formerly Hunter): the CSV that its importer reads."""
+"""Read the CSV format of Apache Otava (formerly Hunter)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTAVA = re.compile(r"(\d{4})\.(\d\d)\.(\d\d) (\d{1,2}):(\d\d:\d\d) ([+-]\d{4})"
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the numeric columns as steps, row by row.
+    """Read the numeric columns of an Otava CSV file as steps, row by row.
 
     The revision is the column named commit, revision or version, else the time. Of the values more
     is better, as in Otava, which has the exceptions in its configuration. Raises FormatError for
@@ -30,7 +30,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     try:
         names, *rows = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     except (csv.Error, ValueError) as error:
-        raise FormatError(f"not valid CSV: {error}") from error
+        raise FormatError(f"the file is not valid CSV: {error}") from error
     names = [name.strip() for name in names]
     rows = [row for row in rows if any(row)]
     for place, row in enumerate(rows, start=1):
@@ -40,7 +40,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     time = next((name for name in names if name.lower() in _TIMES), "")
     label = next((name for name in names if name.lower() in _REVISIONS), time)
     if not label:
-        raise FormatError("no column named time, commit, revision or version")
+        raise FormatError("the file has no column named time, commit, revision or version")
     if len(branches := set(columns.get(_BRANCH, ()))) > 1:
         raise FormatError(f"rows of {len(branches)} branches; import a file for each branch")
     known = {time, label, _BRANCH}
@@ -61,7 +61,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
 
 
 def _is_numeric(cells: Sequence[str]) -> bool:
-    """Return whether a column has a number in some row, and no text in any."""
+    """Return whether a CSV column has numbers and no other text."""
     kept = [cell.strip() for cell in cells if cell.strip()]
     return bool(kept) and all(_is_number(cell) for cell in kept)
 

@@ -1,4 +1,4 @@
-"""pytest-benchmark: the JSON of ``--benchmark-json`` or ``--benchmark-save``."""
+"""Read results of pytest-benchmark: the JSON of ``--benchmark-json``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.formats.base import (
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return the median time of each benchmark, at the commit that the file names."""
+    """Read the median time of each pytest benchmark, with the commit that the file names."""
     tree = loaded(text)
     rows = table_of(tree, "benchmarks")
     commit = tree.get("commit_info")
@@ -27,7 +27,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
         name = str(row.get("fullname") or row.get("name"))
         stats = row.get("stats")
         if not isinstance(stats, dict):
-            raise FormatError(f"{name} has no stats")
+            raise FormatError(f"the benchmark {name} has no stats")
         found.append(
             imported_value(
                 name,

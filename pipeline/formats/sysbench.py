@@ -1,4 +1,4 @@
-"""sysbench: the report that it prints at the end of a run."""
+"""Read results of sysbench: the report that it prints at the end."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _LATENCY = {
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
-    """Return throughput and latencies of the run; the step has the name of the file."""
+    """Read throughput and latencies from a sysbench report; the file's name is the step."""
     if "sysbench" not in text:
-        raise FormatError("no report of sysbench")
+        raise FormatError("the file has no report of sysbench")
     rates = (found[1] for pattern in _RATES if (found := pattern.search(text)) is not None)
     rate = next(rates, None)
     if rate is None and (total := _TOTAL.search(text)) is not None and number(total[1], "time"):

@@ -1,4 +1,4 @@
-"""The hub's dashboards: the committed ones, with the addresses of their links."""
+"""Copy the Grafana dashboards of this project, with the addresses that their links lead to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_addresses(boards: Path, addresses: Mapping[str, str]) -> None:
-    """Write addresses into every dashboard of a folder, by the names of their constants."""
+    """Write the addresses of links into every Grafana dashboard of a folder."""
     for path in boards.glob("*.json"):
         board = json.loads(path.read_text())
         for variable in board["templating"]["list"]:

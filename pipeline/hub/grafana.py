@@ -1,4 +1,4 @@
-"""Grafana's command and settings.
+"""How Grafana is started on the hub: its command and its settings.
 
 Every setting of grafana.ini has an environment variable, and a value may name a file:
 https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafana/
@@ -41,7 +41,7 @@ def command(program: Path, home: Path) -> Sequence[str]:
 
 
 def environment(layout: HubLayout, address: Address, prometheus: Address) -> Mapping[str, str]:
-    """Return Grafana's settings: anonymous viewing only at an address of this machine."""
+    """Return the environment variables with Grafana's settings."""
     return {
         "GF_SERVER_HTTP_ADDR": address.host,
         "GF_SERVER_HTTP_PORT": str(address.port),
@@ -67,5 +67,5 @@ def environment(layout: HubLayout, address: Address, prometheus: Address) -> Map
 
 
 def complaint(log: str) -> str:
-    """Return the reason of its exit: the last line of its log."""
+    """Return why Grafana ended: the last line of its log."""
     return (log.strip().splitlines() or ["no output"])[-1]

@@ -1,4 +1,4 @@
-"""Requests to a service of the hub over HTTP on this machine."""
+"""HTTP requests to Prometheus and Grafana on this machine."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ PATIENCE = 10.0
 
 
 class Address(NamedTuple):
-    """The address a service listens on. ``host`` is an IP address."""
+    """The network address that a service of the hub listens on."""
 
     host: str
     port: int
 
     @property
     def listen(self) -> str:
-        """The address in the format of flags, ``127.0.0.1:9090`` or ``[::1]:9090``."""
+        """The address as services expect it: ``127.0.0.1:9090`` or ``[::1]:9090``."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def url(self) -> str:
-        """The local URL: loopback for a service that listens on all addresses."""
+        """The URL by which this machine reaches the service."""
         host = ipaddress.ip_address(self.host)
         if host.is_unspecified:
             return Address("127.0.0.1" if host.version == 4 else "::1", self.port).url
@@ -32,12 +32,12 @@ class Address(NamedTuple):
 
     @property
     def private(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the service."""
         return ipaddress.ip_address(self.host).is_loopback
 
 
 def ask(address: Address, path: str, **parameters: str) -> bytes | None:
-    """Return the body of a successful response; otherwise None."""
+    """Return what a service answers to a request; None if the request fails."""
     connection = http.client.HTTPConnection(address.url.removeprefix("http://"), timeout=PATIENCE)
     try:
         connection.request("GET", f"{path}?{urlencode(parameters)}" if parameters else path)

@@ -1,4 +1,4 @@
-"""The hub's folder: its contents, its owner, and its lock."""
+"""The folder of the hub's data: what is in it, who owns it, and its lock."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READ = (".json", ".yml", ".yaml")
 
 @dataclass(frozen=True)
 class HubLayout:
-    """The paths in the hub's folder.
+    """The paths in the folder of the hub.
 
     Every start rewrites ``settings`` from the dashboards and ``nightshift.toml``. Only the
     services' data must be kept.
@@ -36,56 +36,56 @@ class HubLayout:
 
     @property
     def prometheus(self) -> Path:
-        """The data of Prometheus."""
+        """The folder of Prometheus's data."""
         return self.folder / "prometheus"
 
     @property
     def grafana(self) -> Path:
-        """The data of Grafana: users, and their manual changes."""
+        """The folder of Grafana's data: users, and changes by hand."""
         return self.folder / "grafana"
 
     @property
     def settings(self) -> Path:
-        """The settings of both services."""
+        """The folder with the settings of Prometheus and Grafana."""
         return self.folder / "settings"
 
     @property
     def configuration(self) -> Path:
-        """The configuration of Prometheus."""
+        """The path of Prometheus's configuration file."""
         return self.settings / "prometheus.yml"
 
     @property
     def rules(self) -> Path:
-        """The rules of Prometheus."""
+        """The folder of Prometheus's rules."""
         return self.settings / "rules"
 
     @property
     def provisioning(self) -> Path:
-        """The provisioning of Grafana's data source and dashboards."""
+        """The folder from which Grafana reads its data source and dashboards."""
         return self.settings / "provisioning"
 
     @property
     def boards(self) -> Path:
-        """The dashboards."""
+        """The folder of the Grafana dashboards."""
         return self.settings / "dashboards"
 
     @property
     def password(self) -> Path:
-        """The password of Grafana's administrator."""
+        """The path of the file with the password of Grafana's administrator."""
         return self.grafana / "admin-password"
 
     @property
     def state(self) -> Path:
-        """The state of the running hub."""
+        """The path of the file that describes the running hub."""
         return self.folder / "hub.json"
 
     def log(self, name: str) -> Path:
-        """Return the path of a service's log."""
+        """Return the path of the log of Prometheus or Grafana."""
         return self.folder / f"{name.lower()}.log"
 
 
 def prepare(layout: HubLayout, account: Account, dashboards: Path = DASHBOARDS) -> None:
-    """Prepare the folder for services that run as ``account``.
+    """Create the hub's folder with all settings, readable for ``account``.
 
     Raises UserError for a folder of another owner, one that the account cannot reach, and one that
     is not writable.
@@ -113,7 +113,7 @@ def prepare(layout: HubLayout, account: Account, dashboards: Path = DASHBOARDS) 
 
 @contextmanager
 def held(layout: HubLayout) -> Iterator[None]:
-    """Lock the folder for one hub. Raises UserError if that fails or another hub has it."""
+    """Lock the hub's folder. Raises UserError if another hub uses it."""
     with ExitStack() as stack:
         try:
             stack.enter_context(lock.held(layout.folder / ".lock", _PATIENCE))
@@ -128,7 +128,7 @@ def held(layout: HubLayout) -> Iterator[None]:
 
 
 def is_held(layout: HubLayout) -> bool:
-    """Whether a hub has locked the folder."""
+    """Whether a running hub uses the folder."""
     return lock.is_held(layout.folder / ".lock")
 
 
@@ -156,7 +156,7 @@ def _write_password(path: Path, account: Account) -> None:
 
 
 def _copy(source: Path, to: Path) -> None:
-    """Copy the files that services read: they may have no access to the checkout."""
+    """Copy files that Prometheus and Grafana read to where their account can read them."""
     to.mkdir(parents=True)
     for path in sorted(source.rglob("*")):
         if path.suffix in _READ and path.is_file():

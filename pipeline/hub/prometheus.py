@@ -1,4 +1,4 @@
-"""Prometheus's command and configuration."""
+"""How Prometheus is started on the hub: its command and its configuration."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def configuration(rules: Path, alertmanager: str = "") -> str:
 def command(
     program: Path, config: Path, data: Path, address: Address, retention: str
 ) -> Sequence[str]:
-    """Return the command that runs Prometheus on ``data``."""
+    """Return the command that runs Prometheus with its data in ``data``."""
     return (
         str(program),
         f"--config.file={config}",
@@ -63,7 +63,7 @@ def command(
 
 
 def complaint(log: str) -> str:
-    """Return the reason of its exit from its log."""
+    """Return why Prometheus ended, from its log."""
     lines = log.strip().splitlines()
     found = [match[1] for match in map(_SAID.search, lines) if match]
     return (found or lines or ["no output"])[-1].replace('\\"', '"')

@@ -1,4 +1,4 @@
-"""The publish stage as a periodic process of its own."""
+"""Send new results to Prometheus every few minutes, in a process of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WARNING = "nightshift: "
 
 
 class Published(Frozen):
-    """The result of the last publishing: the receiver, the time, the success, and the message."""
+    """How the last sending of results ended: receiver, time, success, message."""
 
     url: str
     at: datetime
@@ -31,7 +31,7 @@ class Published(Frozen):
 
 
 class Publisher:
-    """Publishes to one receiver at an interval, by ``command``, never concurrently.
+    """Sends results to one receiver at an interval; two never run at once.
 
     It reports the first publishing, and a failure when it begins, changes and ends. A warning
     counts as a failure, because then not everything was published.
@@ -58,11 +58,11 @@ class Publisher:
 
     @property
     def running(self) -> bool:
-        """Whether it publishes now."""
+        """Whether results are being sent now."""
         return self._process is not None
 
     def look(self) -> None:
-        """Start publishing when it is due, and check how it ended."""
+        """Start to send results if it is time, and see how the last sending ended."""
         if self._process is not None:
             if self._process.poll() is not None:
                 self._see(self._process.returncode)
@@ -79,12 +79,12 @@ class Publisher:
                 )
 
     def ask_to_stop(self) -> None:
-        """Request its end, and return at once."""
+        """Ask the sending process to end, without waiting for it."""
         if self._process is not None:
             self._process.terminate()
 
     def stop(self) -> None:
-        """Stop it if it runs."""
+        """Stop the sending process if it runs."""
         if self._process is None:
             return
         self.ask_to_stop()

@@ -1,4 +1,4 @@
-"""The running hub: it supervises its services and publishes until it is stopped."""
+"""The running hub: it keeps Prometheus and Grafana running, and sends results to Prometheus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOW = 30.0
 
 
 class Hub:
-    """Services and publishers, in a locked folder."""
+    """The hub as a program: the services that it keeps running, in a locked folder."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Hub:
         self._noted: State | None = None
 
     def run(self, stop: Event) -> None:
-        """Start the services, one after the other, and keep them running until ``stop`` is set.
+        """Start Prometheus and Grafana, and keep them running until ``stop`` is set.
 
         Raises UserError for a service that does not start. No service is left running in any case.
         """
@@ -52,14 +52,14 @@ class Hub:
             self._end()
 
     def look(self) -> None:
-        """Restart the services that ended, publish if due, and write the state."""
+        """Restart services that ended, send results if it is time, and write the state."""
         for kept in self._services:
             kept.look()
         self._publish()
         self._note()
 
     def _start(self, kept: RunningService, stop: Event) -> None:
-        """Start a service and wait until it responds."""
+        """Start a service and wait until it answers."""
         if stop.is_set():
             return
         kept.start()
@@ -75,7 +75,7 @@ class Hub:
         self._report(f"{kept.service.name} is ready at {kept.service.address.url}")
 
     def _publish(self) -> None:
-        """Run one publisher at a time: they share a record."""
+        """Send results to one receiver at a time, because they share a record."""
         busy = next((each for each in self._publishers if each.running), None)
         for publisher in self._publishers if busy is None else [busy]:
             publisher.look()
@@ -83,7 +83,7 @@ class Hub:
                 return
 
     def _end(self) -> None:
-        """Stop everything: request all ends first, then wait for each."""
+        """Stop all services: ask each to end first, then wait for them."""
         for each in self._running:
             each.ask_to_stop()
         for each in self._running:
@@ -92,7 +92,7 @@ class Hub:
             self._layout.state.unlink()
 
     def _note(self) -> None:
-        """Write the state of the processes if it changed."""
+        """Write the state of the hub to its file if it changed."""
         state = State(
             pid=os.getpid(),
             since=self._since,

@@ -1,4 +1,4 @@
-"""A supervised service: started, checked, restarted when it ends, stopped."""
+"""A program that the hub keeps running: started, checked, restarted, stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Reporter = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Service:
-    """The definition of a service: ``ready`` is the path that responds when it serves.
+    """How a program of the hub is run; ``ready`` is the path that answers once it works.
 
     ``complaint`` extracts from its log why it ended. ``environment`` is its whole environment
     besides PATH.
@@ -48,7 +48,7 @@ class Service:
 
 
 class RunningService:
-    """A running service, as ``account``, which reports its exits."""
+    """A program that the hub keeps running, as a given account."""
 
     def __init__(
         self,
@@ -68,16 +68,16 @@ class RunningService:
 
     @property
     def pid(self) -> int | None:
-        """The ID of its process, while there is one."""
+        """The process id of the program; None while it does not run."""
         return None if self._process is None else self._process.pid
 
     @property
     def answers(self) -> bool:
-        """Whether it serves."""
+        """Whether the program answers requests."""
         return ask(self.service.address, self.service.ready) is not None
 
     def start(self) -> None:
-        """Start it. The previous log is kept beside the new one."""
+        """Start the program; its previous log is kept beside the new one."""
         log = self.service.log
         if log.exists():
             log.replace(log.with_name(f"{log.name}.1"))
@@ -96,7 +96,7 @@ class RunningService:
         self._started = self._clock()
 
     def check_started(self) -> None:
-        """Raise UserError if it ended before it ever served: a retry would not help."""
+        """Raise UserError if the program ended before it ever answered."""
         if self._process is not None and self._process.poll() is not None:
             service = self.service
             raise UserError(
@@ -104,7 +104,7 @@ class RunningService:
             )
 
     def look(self) -> None:
-        """Report an exit, and restart it once its delay is over."""
+        """Report if the program ended, and restart it after a pause."""
         now = self._clock()
         if self._process is None:
             if now >= self._again:
@@ -120,12 +120,12 @@ class RunningService:
             self._process = None
 
     def ask_to_stop(self) -> None:
-        """Request its end, and return at once."""
+        """Ask the program to end, without waiting for it."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """Stop it and all its processes: first with a signal and a wait, then by force."""
+        """Stop the program and all processes it started, by force if needed."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -144,7 +144,7 @@ class RunningService:
 
 
 def read_log(log: Path) -> str:
-    """Return the text of a log; empty if it was removed."""
+    """Return the text of a log; empty if the file is missing."""
     try:
         return log.read_text(errors="replace")
     except FileNotFoundError:

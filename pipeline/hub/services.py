@@ -1,4 +1,4 @@
-"""The hub's services from the configuration, with checks that they can run here."""
+"""The programs of the hub as configured, after checking that they can run here."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pipeline.text.errors import UserError
 
 
 def addresses(config: Config) -> tuple[Address, Address]:
-    """Return the addresses of Prometheus and Grafana."""
+    """Return the network addresses of Prometheus and Grafana."""
     hub = config.hub
     return Address(hub.host, hub.prometheus_port), Address(hub.host, hub.grafana_port)
 
 
 def find_services(config: Config, layout: HubLayout, account: Account) -> list[Service]:
-    """Return Prometheus, and Grafana if it is installed.
+    """Return how to run Prometheus and, if it is installed, Grafana.
 
     Raises UserError for a program that is missing, or that the account cannot run, and for a port
     in use.

@@ -1,4 +1,4 @@
-"""The state file of a running hub."""
+"""The file that describes the running hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.model import Frozen
 
 
 class ServiceState(Frozen):
-    """A service: its process (None while it waits for a restart) and its number of restarts."""
+    """A program of the running hub: its process, if any, and how often it was restarted."""
 
     name: str
     url: str
@@ -21,7 +21,7 @@ class ServiceState(Frozen):
 
 
 class State(Frozen):
-    """A running hub: its process, its start time, its services, and its last publishing."""
+    """A running hub: its process, its start, its programs, when it last sent results."""
 
     pid: int
     since: datetime
@@ -30,7 +30,7 @@ class State(Frozen):
 
 
 def read_state(path: Path) -> State | None:
-    """Return the stored state; None without one."""
+    """Return the state of the running hub from its file; None without the file."""
     try:
         return State.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

@@ -1,4 +1,4 @@
-"""The status of the hub: its services, their addresses, and the size of the data."""
+"""What `nightshift hub status` shows: programs, addresses, size of the data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HubStatus(Frozen):
 
 
 def receiver(config: Config) -> str:
-    """Return the address at which a configuration's hub accepts samples; empty if none runs."""
+    """Return the address at which a running hub accepts results; empty if none runs."""
     at, _ = addresses(config)
     return f"{at.url}{WRITE}" if is_held(HubLayout(config.hub_folder)) else ""
 
@@ -71,7 +71,7 @@ def _newest(at: Address) -> datetime | None:
 
 
 def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
-    """Return the data of a response; empty unless it is Prometheus's."""
+    """Return the data in an answer of Prometheus; empty if it is not one."""
     answer = ask(at, f"/api/v1/{path}", **parameters)
     try:
         return dict(json.loads(answer)["data"]) if answer is not None else {}
@@ -80,7 +80,7 @@ def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
 
 
 def _size(folder: Path) -> int | None:
-    """Return the size of a folder's files in bytes, while a server writes to them."""
+    """Return the size of all files in a folder in bytes."""
     if not os.access(folder, os.R_OK | os.X_OK):
         return None
     total = 0

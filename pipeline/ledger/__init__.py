@@ -1,1 +1,1 @@
-"""The value and the cost of alarms: precision, machine time, money, replays."""
+"""What alarms were worth and what they cost: precision, machine time, money, replays."""

@@ -1,4 +1,4 @@
-"""Allocate the cost of rented servers to their runs: by run, night and regression.
+"""Divide the cost of rented servers among their runs, by night and by regression.
 
 A server is billed by whole hours, and its runs share the full amount by their duration. The cost of
 a server without runs is reported, but belongs to no run.
@@ -28,7 +28,7 @@ CONFIRMED = EventKind.CONFIRMED.value
 
 
 class HostedRun(Frozen):
-    """A run, its host, and its start and end. ``experiment`` is empty for a night's run."""
+    """A run on a rented server, with its start and end."""
 
     run_id: str
     hostname: str
@@ -38,12 +38,12 @@ class HostedRun(Frozen):
 
     @property
     def minutes(self) -> float:
-        """Its duration in minutes."""
+        """How long the run took, in minutes."""
         return (self.ended - self.started) / timedelta(minutes=1)
 
 
 class RunBill(Frozen):
-    """The cost of a run: its share of its server, by duration."""
+    """What one run cost: its share of the cost of its server."""
 
     run_id: str
     night: str
@@ -54,7 +54,7 @@ class RunBill(Frozen):
 
 
 class NightBill(Frozen):
-    """The cost of a night's servers: ``hours`` started, and ``unused`` for servers without runs."""
+    """What the servers of a night cost, with the part that no run used."""
 
     night: str
     servers: int
@@ -66,7 +66,7 @@ class NightBill(Frozen):
 
 
 class RegressionBill(Frozen):
-    """The cost of proving and explaining a confirmed regression, without the nights' runs."""
+    """What it cost to confirm, bisect and explain a regression."""
 
     fingerprint: str
     line: str
@@ -78,12 +78,12 @@ class RegressionBill(Frozen):
 
     @property
     def cost(self) -> float:
-        """The total cost."""
+        """The total cost of the regression's experiments."""
         return self.confirm + self.bisect + self.explain
 
 
 class Bills(Frozen):
-    """The cost of all rented servers, in one currency; nights by their first server."""
+    """What all rented servers cost, by run, night and regression."""
 
     currency: str
     nights: tuple[NightBill, ...]
@@ -96,7 +96,7 @@ class Bills(Frozen):
         return math.fsum(each.cost for each in self.nights)
 
     def money(self, amount: float) -> Money:
-        """Return an amount with its currency."""
+        """Return an amount of money with its currency."""
         return Money(amount, self.currency)
 
 
@@ -106,7 +106,7 @@ def make_bills(
     known: Iterable[KnownRegression],
     now: datetime,
 ) -> Bills:
-    """Allocate the cost of servers to their runs; a live server costs until now.
+    """Divide the cost of servers among their runs; existing servers cost until now.
 
     Servers in another currency than the last one are left out, because two currencies have no sum.
     """
@@ -126,7 +126,7 @@ def make_bills(
 
 
 def measured_runs(results: Path, store: Engine) -> list[HostedRun]:
-    """Return the runs of the nights, from the store, and those of all experiments."""
+    """Return all runs of nights and experiments, with their hosts and times."""
     wanted = (
         select(run.c.run_id, machine.c.fingerprint, run.c.started_at, run.c.ended_at)
         .join(machine, run.c.machine_id == machine.c.id)
@@ -157,7 +157,7 @@ def measured_runs(results: Path, store: Engine) -> list[HostedRun]:
 
 
 def _server_of(each: HostedRun, rented: Iterable[Life]) -> Life | None:
-    """Return the server of a run: names recur when a night is repeated."""
+    """Return the rented server that a run was on; names occur again in repeated nights."""
     host = each.hostname.partition(".")[0]
     for life in rented:
         began = life.rent.made <= each.started
@@ -203,7 +203,7 @@ def _nights(
 def _regressions(
     known: Iterable[KnownRegression], runs: Iterable[RunBill]
 ) -> Iterable[RegressionBill]:
-    """Return the cost of each confirmed regression; runs about several are divided equally."""
+    """Return what each confirmed regression cost; shared runs are divided equally."""
     of: dict[str, float] = defaultdict(float)
     for each in runs:
         of[each.experiment] += each.cost

@@ -1,4 +1,4 @@
-"""The ledger: the value and cost of alarms, and the sensitivity of this setup."""
+"""The ledger: which alarms were right, what they cost, and how small a change can be seen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERDICTS = ("confirmed", "noise", "environment", "undecided", NOT_MEASURED)
 
 
 class Alarm(Frozen):
-    """A reported regression or improvement, and its verdict.
+    """A reported regression or improvement, and whether it was confirmed.
 
     ``verdict`` is from the last experiment: confirmed, noise, environment, undecided, or
     ``NOT_MEASURED``. ``experiments`` and ``blocks`` count the confirmation experiments; ``spent``
@@ -53,7 +53,7 @@ class Alarm(Frozen):
 
 
 class Sensitivity(Frozen):
-    """The sensitivity of one series.
+    """The smallest change that one series can show.
 
     ``detectable_effect`` is the relative change of level in the middle of the series that is
     detected and reported in about 8 of 10 cases. ``detectable_fresh`` is the same for a change that
@@ -70,7 +70,7 @@ class Sensitivity(Frozen):
 
 
 class Ledger(Frozen):
-    """Alarms, oldest first, and series, the least sensitive first.
+    """All alarms, oldest first, and the smallest change that each series can show.
 
     ``wrong_issues_per_month`` is what the thresholds of all series together allow, if each gets a
     new position every night. ``spent`` is the total machine time.
@@ -82,7 +82,7 @@ class Ledger(Frozen):
     spent: Spent
 
     def count(self, verdict: str) -> int:
-        """Return the number of alarms with a verdict."""
+        """Return how many alarms have a verdict, as confirmed."""
         return sum(alarm.verdict == verdict for alarm in self.alarms)
 
 
@@ -93,7 +93,7 @@ def make_ledger(
     results: Path,
     store: Engine,
 ) -> Ledger:
-    """Return the ledger of the known regressions and the searched series.
+    """Return the ledger of all known regressions and searched series.
 
     An improvement that ends a regression is no alarm. Costs are read from the store and from the
     experiments in ``results``.
@@ -137,7 +137,7 @@ def _alarm(row: KnownRegression, explained: Mapping[str, float]) -> Alarm:
 
 
 def verdict_on(events: Iterable[Event]) -> str:
-    """Return the verdict of the last experiment among a regression's events."""
+    """Return whether the last experiment about a regression confirmed it."""
     outcomes = [event for event in events if event.event in OUTCOMES]
     if not outcomes:
         return NOT_MEASURED
@@ -145,7 +145,7 @@ def verdict_on(events: Iterable[Event]) -> str:
 
 
 def verdicts_on(known: Iterable[KnownRegression]) -> dict[str, int]:
-    """Return the number of alarms by verdict, including verdicts without alarms."""
+    """Return how many alarms were confirmed, rejected and so on."""
     counted = Counter(verdict_on(row.events) for row in known if not row.regression.recovers)
     return {verdict: counted[verdict] for verdict in VERDICTS}
 
@@ -171,7 +171,7 @@ def _sensitivity(series: Series, rules: Rules, count: int, noise: KnownNoise) ->
 
 
 def _least(metric: str, detection: Detection) -> float:
-    """Return the smallest reported relative change, where the metric has a least change.
+    """Return the smallest relative change that is reported in a series.
 
     For an SLA, a met one must become missed.
     """

@@ -1,4 +1,4 @@
-"""Machine time of nights and experiments.
+"""How long machines measured for nights and experiments.
 
 The journal records the time of confirming and bisecting, the bundles that of other experiments.
 """
@@ -30,7 +30,7 @@ OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
 
 
 class Spent(Frozen):
-    """Machine time in minutes.
+    """Machine time by purpose, in minutes.
 
     ``confirm`` is measured time, ``bisect`` includes the time for builds, and ``nights``,
     ``explain`` and ``other`` are the runs alone. ``other`` includes comparisons and bisections by
@@ -45,12 +45,12 @@ class Spent(Frozen):
 
     @property
     def minutes(self) -> float:
-        """The total."""
+        """The total machine time in minutes."""
         return self.nights + self.confirm + self.bisect + self.explain + self.other
 
 
 def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
-    """Return the time spent on a regression with these events; ``explained`` minutes on settings.
+    """Return the machine time spent on one regression, by purpose.
 
     Each event reports its experiment's time so far, so the last event of a continued experiment
     reports all of it.
@@ -66,7 +66,7 @@ def spent_on(events: Iterable[Event], explained: float = 0.0) -> Spent:
 
 
 def spent_since(events: Iterable[Event], since: datetime) -> Spent:
-    """Return the time spent on confirming and bisecting since a moment, from the journal.
+    """Return the time spent on confirming and bisecting since a date, from the journal.
 
     A continued experiment reports its total time, so the time before is subtracted. An experiment
     that confirmed or rejected is not continued, but repeated.
@@ -87,7 +87,7 @@ def spent_since(events: Iterable[Event], since: datetime) -> Spent:
 def spent_in_all(
     known: Sequence[KnownRegression], explained: Mapping[str, float], results: Path, store: Engine
 ) -> Spent:
-    """Return the total machine time.
+    """Return the machine time of all nights and experiments, by purpose.
 
     ``known`` are all regressions and improvements, ``explained`` is the result of
     :func:`spent_explaining`.
@@ -104,18 +104,18 @@ def spent_in_all(
 
 
 def cost_of(minutes: float, price: Money) -> Money:
-    """Return the cost of some minutes of a machine at an hourly price."""
+    """Return what some minutes of a machine cost at a price per hour."""
     return price._replace(amount=price.amount * minutes / 60.0)
 
 
 def spent_explaining(results: Path) -> dict[str, float]:
-    """Return the minutes spent on testing changed settings, by the regression's fingerprint."""
+    """Return the minutes spent on trying old settings, by fingerprint of the regression."""
     folders = (results / EXPERIMENTS).glob(f"{EXPLAINING}*")
     return {folder.name.removeprefix(EXPLAINING): _runs_in(folder) for folder in folders}
 
 
 def spent_otherwise(results: Path, reported: Iterable[str]) -> float:
-    """Return the minutes of runs in experiments that neither the journal nor explain records.
+    """Return the minutes of experiments that no regression accounts for.
 
     ``reported`` are the names of those in the journal.
     """
@@ -130,12 +130,12 @@ def spent_otherwise(results: Path, reported: Iterable[str]) -> float:
 
 
 def spent_in_nights(store: Engine) -> float:
-    """Return the minutes of all runs of the nights."""
+    """Return the minutes of all runs in nights."""
     return measured_time(store) / timedelta(minutes=1)
 
 
 def _runs_in(folder: Path) -> float:
-    """Return the minutes of the runs in an experiment's folder."""
+    """Return the minutes of all runs in the folder of an experiment."""
     took = timedelta()
     for path in list_all(folder / BUNDLES):
         try:

@@ -1,4 +1,4 @@
-"""Replay: what this configuration would have found, night by night, in the stored runs."""
+"""Replay: which regressions the present settings would have found in the stored nights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FEWEST = 2
 
 
 class Raised(Frozen):
-    """A regression or an improvement that the replay found.
+    """A regression or an improvement that a replay of past nights found.
 
     ``night`` is the newest revision of the night that found it; ``waited`` is how many nights that
     is after the first bad revision. ``kept`` says whether the alarm remains in the last night;
@@ -63,12 +63,12 @@ class Raised(Frozen):
 
     @property
     def filed(self) -> bool:
-        """Whether it would have been filed, because an experiment confirmed it."""
+        """Whether it would have been filed, because an experiment confirmed it then."""
         return self.worse and self.verdict == EventKind.CONFIRMED
 
     @property
     def open(self) -> bool:
-        """Whether it would have been remeasured, with an unknown result."""
+        """Whether it would have been measured again, with unknown result."""
         return self.worse and self.verdict == NOT_MEASURED
 
 
@@ -83,7 +83,7 @@ def replay(
     progress: Callable[[], None] = lambda: None,
     controls: Sequence[ControlRow] = (),
 ) -> list[Raised]:
-    """Replay the lines of a plan, and return the findings in the order of the nights.
+    """Replay the stored nights of a plan; return what each would have found, in order.
 
     Each night adds one position with all repetitions to a line. It searches the data up to then,
     calibrated with the ``controls`` up to then. Nothing is remeasured: the journal's events,
@@ -102,7 +102,7 @@ def replay(
 
 
 def nights(plan: Plan) -> int:
-    """Return the number of nights of a replay."""
+    """Return how many nights a replay has."""
     return sum(max(len(line.revisions) - FEWEST + 1, 0) for line in plan.lines)
 
 
@@ -176,7 +176,7 @@ def _line(
 
 
 def _verdicts(stories: KnownRegressions, known: KnownRegressions, plan: Plan) -> dict[str, str]:
-    """Return the journal's verdict on each regression, which may have another fingerprint there."""
+    """Return what the journal says about each regression that a replay finds."""
     latest = [history.regression for history in stories.values()]
     named = identify(latest, known, plan)
     return {
@@ -190,7 +190,7 @@ def _verdicts(stories: KnownRegressions, known: KnownRegressions, plan: Plan) ->
 def _known_then(
     series: Sequence[Series], line: Line, count: int, started: Mapping[str, datetime]
 ) -> list[Series]:
-    """Return the data known in the night in which the line had this many positions.
+    """Return only what was known in the night when the line had this many revisions.
 
     Other lines, whose controls show outages, contribute what was measured until then.
     """

@@ -1,1 +1,1 @@
-"""The machine that measures: fingerprint, account, pinning, lease, checks, tuning, disturbances."""
+"""The machine that measures: its identity, its checks, its processors, its tuning, its lease."""

@@ -1,4 +1,4 @@
-"""The account that servers and clients run as.
+"""The unprivileged account that servers and load generators run as.
 
 Postgres and others refuse to run as root. Started by root, nightshift runs them as an unprivileged
 system user that it creates once. Started by another user, it runs them as that user.
@@ -31,7 +31,7 @@ class Account(Frozen):
     def command(
         self, *argv: str, processors: tuple[int, ...] = (), death_signal: str = "QUIT"
     ) -> list[str]:
-        """Return ``argv`` as a command that runs as this account, pinned, and ends when we die.
+        """Return a command that runs as this account, on given processors, and ends with us.
 
         The default signal is SIGQUIT, at which a DBMS shuts down at once and cleans up.
         """
@@ -74,7 +74,7 @@ def contained(
     death_signal: str = "KILL",
     identity: Sequence[str] = (),
 ) -> list[str]:
-    """Return ``argv`` as a command that is pinned to processors and ends when we die.
+    """Return a command that runs on given processors, and ends when nightshift ends.
 
     The parent-death signal prevents that a killed night leaves processes behind.
     """
@@ -91,7 +91,7 @@ def user_name(uid: int) -> str:
 
 
 def find_account() -> Account:
-    """Return the account to run servers as; as root, create the system user if needed."""
+    """Return the account that servers run as; if we are root, create it when needed."""
     if os.geteuid() != 0:
         me = pwd.getpwuid(os.geteuid())
         return Account(name=me.pw_name, uid=me.pw_uid, gid=me.pw_gid, switch=False)

@@ -1,4 +1,4 @@
-"""Kernel counters that are read twice: the difference says what happened in between.
+"""Kernel counters: two readings show what happened in between.
 
 Each reading is of one moment, through a :class:`Tree`. A machine without a counter has no reading
 of it (None, or a missing key), which differs from a count of zero.
@@ -18,7 +18,7 @@ CPU = "/sys/devices/system/cpu"
 
 
 class Ticks(NamedTuple):
-    """Time of all processors together since boot, in clock ticks of the kernel.
+    """How much time all processors spent on what since boot, in clock ticks.
 
     ``steal`` is the time that the hypervisor gave to others while this machine had work.
     """
@@ -29,14 +29,14 @@ class Ticks(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Shares of the time of all processors between two readings, each from 0 to 1."""
+    """Which shares of the processors' time went to what between two readings, each from 0 to 1."""
 
     busy: float
     steal: float
 
 
 def ticks(tree: Tree) -> Ticks | None:
-    """Return the processors' time from the first line of /proc/stat (proc_pid_stat(5))."""
+    """Return how much time all processors spent on what, from /proc/stat."""
     found = re.match(r"cpu ((?:\s*\d+){8,})", tree.read("/proc/stat"))
     if found is None:
         return None
@@ -47,7 +47,7 @@ def ticks(tree: Tree) -> Ticks | None:
 
 
 def shares(before: Ticks, after: Ticks) -> Shares:
-    """Return how the time between two readings was spent; zeros if none has passed."""
+    """Return which shares of the time between two readings went to what."""
     passed = after.total - before.total
     if passed <= 0:
         return Shares(0.0, 0.0)
@@ -58,7 +58,7 @@ def shares(before: Ticks, after: Ticks) -> Shares:
 
 
 def throttled(tree: Tree) -> dict[str, int]:
-    """Return how often each processor was slowed because of heat, since boot.
+    """Return how often each processor was slowed down by heat since boot.
 
     Keys have the processor and the hot part, as ``cpu3 core`` or ``cpu0 package``. Empty where the
     counters are missing: only Intel's processors on real hardware have them.
@@ -73,20 +73,20 @@ def throttled(tree: Tree) -> dict[str, int]:
 
 
 def increases(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return the increases of the counters that grew and are in both readings."""
+    """Return the counters that grew between two readings, and by how much."""
     grew = {name: after[name] - before[name] for name in after if name in before}
     return {name: by for name, by in grew.items() if by > 0}
 
 
 def memory_events(tree: Tree) -> dict[str, int]:
-    """Return counts of pages swapped in and out (pswpin, pswpout) and of oom_kill, since boot."""
+    """Return how many pages were swapped and how many processes ran out of memory, since boot."""
     wanted = {"pswpin", "pswpout", "oom_kill"}
     pairs = (line.split() for line in tree.read("/proc/vmstat").splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in wanted}
 
 
 def memory_errors(tree: Tree) -> dict[str, int]:
-    """Return the errors of memory with ECC since boot, as ``mc0 ce`` and ``mc0 ue``.
+    """Return how many memory errors were corrected and not, since boot (ECC memory).
 
     ce are corrected errors, ue uncorrectable ones. Empty without such counters.
     """
@@ -100,14 +100,14 @@ def memory_errors(tree: Tree) -> dict[str, int]:
 
 
 class Temperature(NamedTuple):
-    """A sensor's reading in degrees Celsius, and its maker's ``limit``."""
+    """What a temperature sensor shows in degrees Celsius, and the maker's limit."""
 
     degrees: float
     limit: float | None
 
 
 def temperatures(tree: Tree) -> dict[str, Temperature]:
-    """Return the temperatures of hwmon's sensors, as ``nvme Composite`` or ``k10temp Tctl``.
+    """Return the temperatures of all sensors of the machine, by name.
 
     A sensor's limit is the lower of its ``max`` and ``crit``. Several devices of a kind are
     distinguished by the number of the sensor's folder: ``nvme hwmon2 Composite``.

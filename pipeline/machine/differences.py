@@ -1,4 +1,4 @@
-"""The differences between two fingerprints of a machine."""
+"""Which facts differ between two fingerprints of a machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.model import Disk, Machine
 
 
 class FingerprintDifference(NamedTuple):
-    """One changed fact: ``kernel``, ``6.1.0-30``, ``6.1.0-31``.
+    """One fact that differs between two fingerprints: name, old value, new value.
 
     For a new or a removed disk, ``before`` or ``after`` is empty.
     """
@@ -20,12 +20,12 @@ class FingerprintDifference(NamedTuple):
     after: str
 
     def __str__(self) -> str:
-        """Format it in a line: ``kernel 6.1.0-30 -> 6.1.0-31``."""
+        """Return the difference in one line: ``kernel 6.1.0-30 -> 6.1.0-31``."""
         return f"{self.what} {self.before or 'none'} -> {self.after or 'none'}"
 
 
 def differences(before: Machine, after: Machine) -> list[FingerprintDifference]:
-    """Return the differences of two fingerprints, hardware first, then settings.
+    """Return what differs between two fingerprints of a machine, hardware first.
 
     A fact that one of them lacks is no difference: an older nightshift collected fewer facts, and
     some need root. The name of the machine class is ignored. Memory counts as installed, because a
@@ -41,7 +41,7 @@ def differences(before: Machine, after: Machine) -> list[FingerprintDifference]:
 
 
 def _facts(machine: Machine) -> dict[str, str]:
-    """Return the known facts of a fingerprint as texts, without its disks."""
+    """Return the known facts of a machine's fingerprint as texts, except its disks."""
     facts = {
         "hostname": machine.hostname,
         "processor": machine.cpu_model,
@@ -69,7 +69,7 @@ def _count(number: int | None) -> str:
 
 
 def _disks(before: tuple[Disk, ...], after: tuple[Disk, ...]) -> list[FingerprintDifference]:
-    """Return the differences of the disks; none if either fingerprint has no disks."""
+    """Return what differs between the disks of two fingerprints."""
     if not before or not after:
         return []
     old = {disk.name: show_disk(disk) for disk in before}

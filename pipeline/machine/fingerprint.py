@@ -1,4 +1,4 @@
-"""The fingerprint of this machine: the facts that decide whether two runs are comparable."""
+"""The fingerprint of this machine: the facts that decide whether two runs can be compared."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMPILERS = {"gcc": ("gcc", "-dumpfullversion"), "clang": ("clang", "-dumpversi
 def fingerprint(
     machine_class: str | None = None, folder: Path = Path(), system: System | None = None
 ) -> Machine:
-    """Return this machine, or that of ``system``, with the storage under ``folder``.
+    """Return the fingerprint of this machine and of the storage under ``folder``.
 
     Without a ``machine_class`` one is derived from processor and memory, as
     ``amd-epyc-9454p-c48r128``.
@@ -80,7 +80,7 @@ def fingerprint(
 
 
 def described(machine_class: str, cores: int, memory: int) -> Machine:
-    """Return a remote machine of a class; only its cores and its memory in GB are known."""
+    """Return the fingerprint of a machine elsewhere, with only cores and memory known."""
     return Machine(
         machine_class=machine_class,
         hostname=UNKNOWN,
@@ -108,19 +108,19 @@ def memory_gb(memory_bytes: int) -> int:
 
 
 def scale_name(cores: int, memory_bytes: int) -> str:
-    """Return the scale of a configuration, as ``c8r32``: 8 cores, 32 GB."""
+    """Return the suffix of a scaled configuration, as ``c8r32`` for 8 cores and 32 GB."""
     return f"c{cores}r{memory_gb(memory_bytes)}"
 
 
 def derive_class(model: str, cores: int, memory_bytes: int) -> str:
-    """Return a machine class for a processor's name, number of cores and memory."""
+    """Return the name of a machine class from processor, cores and memory."""
     name = re.sub(r"\((r|tm)\)|@.*|\b\d+-core\b|\b(processor|cpu)\b", " ", model.lower())
     slug = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
     return f"{slug or UNKNOWN}-{scale_name(cores, memory_bytes)}"
 
 
 def cpu_model(cpuinfo: str) -> str:
-    """Return the processor's name from the text of /proc/cpuinfo; on Arm its part number."""
+    """Return the name of the processor, from /proc/cpuinfo."""
     fields = _cpu_fields(cpuinfo)
     if name := fields.get("model name"):
         return " ".join(name.split()).removesuffix(" unknown")
@@ -130,18 +130,18 @@ def cpu_model(cpuinfo: str) -> str:
 
 
 def os_name(os_release: str) -> str:
-    """Return the system's name from the text of /etc/os-release."""
+    """Return the name of the operating system, from /etc/os-release."""
     found = re.search(r'^PRETTY_NAME="?([^"\n]*)', os_release, re.MULTILINE)
     return found.group(1) if found else UNKNOWN
 
 
 def _cpu_fields(cpuinfo: str) -> dict[str, str]:
-    """Return the fields of the last processor in /proc/cpuinfo; all processors are alike."""
+    """Return what /proc/cpuinfo says of one processor; all are alike."""
     return dict(re.findall(r"^([^\t:]+?)\s*:\s*(.+)$", cpuinfo, re.MULTILINE))
 
 
 def processors(ranges: str) -> tuple[int, ...]:
-    """Return the numbers of a list in the kernel's format, as ``0-3,8``."""
+    """Return the processor numbers in a list of the kernel, as ``0-3,8``."""
     found: list[int] = []
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
         found += range(int(first), int(last or first) + 1)
@@ -149,7 +149,7 @@ def processors(ranges: str) -> tuple[int, ...]:
 
 
 def usable_memory(tree: Tree) -> int:
-    """Return the bytes of usable memory: in a container its limit, not the host's memory."""
+    """Return how many bytes of memory can be used; in a container this is its limit."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", tree.read("/proc/meminfo"), re.MULTILINE)
     total = int(found[1]) * 1024 if found else 0
     limits = [tree.number(path) for path in _MEMORY_LIMITS]
@@ -157,7 +157,7 @@ def usable_memory(tree: Tree) -> int:
 
 
 def virtualised(system: System) -> str:
-    """Return the name of the hypervisor or container, or ``none``."""
+    """Return the name of the hypervisor or container that we run in, or ``none``."""
     if reported := system.program_output(["systemd-detect-virt"]):
         return reported
     cpuinfo = system.tree.read("/proc/cpuinfo")
@@ -166,7 +166,7 @@ def virtualised(system: System) -> str:
 
 
 def memory_speed(dmidecode: str) -> str:
-    """Return the speeds of the memory modules, from the output of dmidecode.
+    """Return how fast the memory modules are, as dmidecode prints it.
 
     Empty without root. A virtual machine's firmware invents speeds or reports none.
     """
@@ -177,7 +177,7 @@ def memory_speed(dmidecode: str) -> str:
 
 
 def cmdline(text: str) -> str:
-    """Return the kernel's parameters, from the text of /proc/cmdline.
+    """Return the parameters that the kernel was started with.
 
     What follows a lone ``--`` is for the first process, not for the kernel.
     """
@@ -185,7 +185,7 @@ def cmdline(text: str) -> str:
 
 
 def _topology(tree: Tree) -> tuple[int | None, int | None]:
-    """Return the number of sockets and of physical cores; None if the kernel does not report it."""
+    """Return how many sockets and physical cores there are; None if unknown."""
     found = [
         (tree.number(f"{cpu}/topology/physical_package_id"), tree.read(f"{cpu}/topology/core_id"))
         for cpu in tree.glob(f"{_CPU}/cpu[0-9]*")
@@ -202,7 +202,7 @@ def _software(system: System) -> dict[str, str]:
 
 
 def _storage(mount: Mount | None, disks: tuple[Disk, ...]) -> str:
-    """Return file system, device and device model, as ``ext4 on vda (ssd)``."""
+    """Return the file system and disk under a folder, as ``ext4 on vda (ssd)``."""
     if mount is None:
         return f"{UNKNOWN} on {UNKNOWN}"
     spins = {True: "rotational", False: "ssd", None: ""}

@@ -1,4 +1,4 @@
-"""The lease of a machine: its holder measures, and nobody else measures meanwhile.
+"""The lease of a machine: one process may measure, and all others wait or refuse.
 
 The lease belongs to the machine, regardless of checkout, cache or results folder. It is broken only
 if its owner is provably gone. An expired lease of a living owner is reported.
@@ -32,7 +32,7 @@ INHERITED = "NIGHTSHIFT_LEASE"
 
 
 class HeldError(UserError):
-    """Another process has the lease, or may have it."""
+    """Another process holds the lease of this machine, or may hold it."""
 
 
 def _now() -> datetime:
@@ -40,7 +40,7 @@ def _now() -> datetime:
 
 
 class Lease:
-    """The lease of a machine for this process to take. It is reentrant."""
+    """The lease of a machine, as this process can take it; taking it twice is allowed."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Lease:
         clock: Callable[[], datetime] = _now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Prepare a lease for a ``purpose``, or one to join, by its ``inherited`` token."""
+        """Prepare to take the lease, or to join the lease of the process that started us."""
         self.file = file
         self.observer = observer or Observer()
         self.token = ""
@@ -64,7 +64,7 @@ class Lease:
     def held(
         self, wait: float = 0.0, note: Callable[[str], None] = lambda _: None
     ) -> Iterator[None]:
-        """Hold the lease; wait at most ``wait`` seconds until another holder releases it.
+        """Hold the lease while the block runs; wait at most ``wait`` seconds for it.
 
         Raises HeldError while another process has it, and UserError if the lease was broken by
         force meanwhile: measurements since then may have been disturbed.
@@ -85,7 +85,7 @@ class Lease:
             )
 
     def renew(self) -> bool:
-        """Extend the expiry; return whether the lease is still ours."""
+        """Extend the time after which the lease expires; return whether it is still ours."""
         with self.file.exclusive():
             claim = self.file.read()
             if claim is None or claim.token != self.token:
@@ -94,7 +94,7 @@ class Lease:
             return True
 
     def break_(self, *, force: bool = False) -> Claim | None:
-        """Remove the lease and return it; None if nobody had it.
+        """Remove the lease of whoever holds it, and return it; None if nobody does.
 
         Raises HeldError, unless by ``force``, while its owner lives or may live. An owner that is
         not visible from here may live until the lease has expired.
@@ -117,11 +117,11 @@ class Lease:
             return claim
 
     def expired(self, claim: Claim) -> bool:
-        """Return whether a lease was not renewed in time."""
+        """Return whether the holder of a lease failed to renew it in time."""
         return claim.expires < self._clock()
 
     def describe(self, claim: Claim) -> str:
-        """Describe in one line who has a lease, and what to do."""
+        """Describe in one line who holds a lease, and what a user can do."""
         process = claim.holders[0].pid
         if claim.standing(self.observer) is OwnerState.UNKNOWN:
             return (
@@ -177,12 +177,12 @@ class Lease:
             self.token = claim.token
 
     def _is_inherited(self, claim: Claim) -> bool:
-        """Return whether we were started under a lease, in a place that sees its processes."""
+        """Return whether the process that started us holds the lease for us."""
         ours = bool(self._inherited) and claim.token == self._inherited
         return ours and claim.place == self.observer.place()
 
     def _release(self) -> bool:
-        """Release the lease; return whether it was still ours."""
+        """Give up the lease; return whether it was still ours."""
         self._depth -= 1
         if self._depth:
             return True
@@ -200,7 +200,7 @@ class Lease:
 
     @contextmanager
     def _renewed(self) -> Iterator[None]:
-        """Renew the lease in a thread while the block runs."""
+        """Keep renewing the lease in a thread while the block runs."""
         if self._depth > 1:
             yield
             return
@@ -222,7 +222,7 @@ class Lease:
 
 
 def machine_lease(purpose: str = "") -> Lease:
-    """Return the lease of this machine; its default purpose is the command of the command line."""
+    """Return the lease of this machine, for the command that the user called."""
     verb = " ".join(["nightshift", *sys.argv[1:2]])
     return Lease(ClaimFile(lease_file()), purpose or verb, inherited=os.environ.get(INHERITED, ""))
 

@@ -1,4 +1,4 @@
-"""The file of a machine's lease: its holders, their purpose, and the expiry."""
+"""The file that records who holds the lease of a machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST = 100_000
 
 
 class Claim(Frozen):
-    """A held lease.
+    """The record of a held lease: who, since when, until when, why.
 
     ``holders`` are its processes: the first one took it; the others were started under it and keep
     it as long as they live. ``token`` identifies the lease.
@@ -47,7 +47,7 @@ class Claim(Frozen):
     expires: AwareDatetime
 
     def standing(self, observer: Observer) -> OwnerState:
-        """Return the state of its owner: gone only if all its processes provably are."""
+        """Return whether the holder of the lease is alive, gone or unknown."""
         found = {observer.standing(each, self.place) for each in self.holders}
         for standing in (OwnerState.LIVES, OwnerState.UNKNOWN):
             if standing in found:
@@ -56,14 +56,14 @@ class Claim(Frozen):
 
 
 class ClaimFile:
-    """The file of a lease. One process at a time reads and changes it (:meth:`exclusive`)."""
+    """The file that records the lease. One process at a time reads and changes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keep other processes from changing the file; the lock is short.
+        """Keep other processes from changing the lease's file for a moment.
 
         The kernel releases the lock when this process is killed. Raises UserError if no lease can
         be stored, and if another process keeps the lock for longer than any nightshift does.
@@ -80,7 +80,7 @@ class ClaimFile:
             os.close(guard)
 
     def read(self) -> Claim | None:
-        """Return the held lease, if any. Raises UserError for an invalid file."""
+        """Return the lease that is held, if any. Raises UserError if the file is invalid."""
         try:
             with open(os.open(self.path, _READING), "rb") as file:  # noqa: PTH123 - flags
                 return Claim.model_validate_json(file.read(_LONGEST))
@@ -93,28 +93,28 @@ class ClaimFile:
             ) from error
 
     def write(self, claim: Claim) -> None:
-        """Write the lease. Raises UserError if that fails."""
+        """Record a lease. Raises UserError if the file cannot be written."""
         try:
             write_durably(self.path, claim.model_dump_json(indent=1))
         except OSError as error:
             raise self._unwritable(error) from error
 
     def remove(self) -> None:
-        """Remove the lease. Raises UserError if that fails."""
+        """Remove the record of the lease. Raises UserError if that fails."""
         try:
             remove_durably(self.path)
         except OSError as error:
             raise self._unwritable(error) from error
 
     def _lock(self, guard: int) -> None:
-        """Lock the guard. Every user may do so, and one that keeps it must not hang a night."""
+        """Lock the lease's file; give up after a while, so that a night never hangs."""
         try:
             lock_descriptor(guard, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path.with_suffix('.guard')} for more "
-                f"than {PATIENCE:g} s, which nightshift does for a moment at a time; end "
-                "that process, then run the same command again"
+                f"{error} has locked {self.path.with_suffix('.guard')} for more than "
+                f"{PATIENCE:g} s, although nightshift needs this lock only for moments; end that "
+                "process, then run the same command again"
             ) from error
 
     def _unwritable(self, error: OSError) -> UserError:
@@ -125,7 +125,7 @@ class ClaimFile:
 
 
 def _opened(guard: Path) -> int:
-    """Open the lock file; create it if it is missing.
+    """Open the lock beside the lease's file; create it if it is missing.
 
     In a folder for everyone the file may be another user's. Such a file is opened without O_CREAT,
     with which the kernel would refuse it as a possible trap (fs.protected_regular).

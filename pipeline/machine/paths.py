@@ -1,4 +1,4 @@
-"""The paths of this machine's own files: its lease, and the record of its tuning.
+"""The paths of files that belong to the machine: its lease, the record of its tuning.
 
 They belong to the machine, not to a checkout or a cache: nights of two checkouts disturb each
 other, too. Both are deleted at a restart, which also ends what they describe.
@@ -21,7 +21,7 @@ def lease_file(
     environ: Mapping[str, str] = os.environ,
     shared: tuple[Path, ...] = (Path("/run/lock"), Path("/tmp")),  # noqa: S108 - see below
 ) -> Path:
-    """Return the path of the machine's lease, the same for every user.
+    """Return the path of the lease of this machine, the same for every user.
 
     It is in the first folder that everyone may write to and where nobody may remove others' files:
     Debian's /run/lock, elsewhere /tmp.
@@ -33,7 +33,7 @@ def lease_file(
 
 
 def tune_record(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the record of tuned settings and their former values. Only root writes."""
+    """Return the path of the record of changed kernel settings and their old values."""
     return Path(environ.get(RUN, "/run/nightshift")).absolute() / "tuned.json"
 
 

@@ -1,4 +1,4 @@
-"""The processors that server, client and harness run on.
+"""Choose the processors that the server, the load generator and nightshift run on.
 
 An unpinned measurement depends on the scheduler's choices. On a virtual machine, the time to wake
 an idle processor hides most of a change: 1.8x was measured as 1.3x.
@@ -22,7 +22,7 @@ def available() -> tuple[int, ...]:
 
 
 def choose(clients: int, processors: Sequence[int]) -> Pinning:
-    """Return fixed processors for a number of clients.
+    """Return the processors for a run with this number of clients, the same every time.
 
     - One client: client and server take turns, so they share one processor, and no idle one
       has to be woken for each query. It is the last: the first serves interrupts.

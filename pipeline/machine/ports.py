@@ -1,4 +1,4 @@
-"""Ports of the loopback interface."""
+"""Network ports of this machine that servers can listen on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_port(port: int, host: str = LOOPBACK, remedy: str = ANOTHER) -> None:
 def port_error(
     port: int, error: Exception, host: str = LOOPBACK, remedy: str = ANOTHER
 ) -> UserError:
-    """Return the error for an unusable port."""
+    """Return the error for a port that cannot be used."""
     if isinstance(error, OSError) and error.strerror == "Address already in use":
         what = f"port {port} on {host} is in use"
     else:

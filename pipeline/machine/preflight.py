@@ -1,4 +1,4 @@
-"""Preflight: check a machine before it measures, and refuse or warn by a policy."""
+"""Preflight: check a machine before a night; refuse the night or warn, as the policy says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAITED_FOR = CHECKS["load"]
 
 
 class Policy(Frozen):
-    """The effect of bad findings on a night, by the names of checks, and the time to wait for calm.
+    """What a failed machine check does to a night, by name of the check, and how long to wait.
 
     A check in no list, where no list has ``all``, has its own level. ``wait`` is in seconds.
     """
@@ -33,7 +33,7 @@ class Policy(Frozen):
     wait: float = 0.0
 
     def level(self, check: Check) -> Severity:
-        """Return the severity of a check's bad finding."""
+        """Return what a bad result of a machine check does to a night."""
         lists = {
             Severity.REFUSE: self.refuse,
             Severity.WARN: self.warn,
@@ -47,7 +47,7 @@ class Policy(Frozen):
 
 
 def examine(look: Look, policy: Policy) -> list[CheckResult]:
-    """Return the result of every check, at the level that the policy gives it."""
+    """Return the results of all machine checks, each with its severity by the policy."""
     return [
         found(group, check, policy.level(check), check.find(look))
         for group, checks in GROUPS.items()
@@ -62,7 +62,7 @@ def preflight(
     note: Callable[[str], None],
     reported: Container[str] = (),
 ) -> dict[str, str]:
-    """Check a machine that is about to measure; return the warnings, by check.
+    """Check a machine before it measures; return the warnings by check. Raises to refuse.
 
     Waits while others use the machine, as long as the policy allows; ignored checks are skipped.
     ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting, and one
@@ -94,7 +94,7 @@ def preflight(
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Return a look at a machine that is calm, or the last look when the wait is over."""
+    """Inspect the machine once it is calm, or when the time to wait is over."""
     look = Look(system, last)
     if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look

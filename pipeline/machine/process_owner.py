@@ -1,4 +1,4 @@
-"""Processes as owners of files: their identity, and whether they are provably gone."""
+"""Identify processes that own a file, and prove whether they are gone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Plain = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=LON
 
 
 class ProcessIdentity(Frozen):
-    """A process: its number, and its start in ticks after boot, because numbers are reused.
+    """The identity of a process: its number and start time, as numbers are reused.
 
     A start of 0 is unknown.
     """
@@ -31,7 +31,7 @@ class ProcessIdentity(Frozen):
 
 
 class ProcessNamespace(Frozen):
-    """The place of a process: only processes in the same place are visible.
+    """Where a process runs: host, boot and container. Others are invisible from there.
 
     ``machine`` is the machine's id, ``boot`` the id of its boot, ``namespace`` the PID namespace,
     which every container has its own of. Empty is unknown.
@@ -44,7 +44,7 @@ class ProcessNamespace(Frozen):
 
 
 class OwnerState(StrEnum):
-    """What can be proven of an owner."""
+    """What can be proven about the owner of a file: alive, gone, or unknown."""
 
     LIVES = "lives"
     GONE = "gone"
@@ -52,12 +52,12 @@ class OwnerState(StrEnum):
 
 
 def plain(text: str) -> str:
-    """Return the printable part of a text, as :data:`Plain`."""
+    """Return only the printable characters of a text."""
     return "".join(each for each in text if each.isprintable())[:LONGEST]
 
 
 def exists(pid: int) -> bool:
-    """Return whether a process with a number exists; /proc may hide those of other users."""
+    """Return whether a process with this number exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -68,18 +68,18 @@ def exists(pid: int) -> bool:
 
 
 class Observer:
-    """The view of this process on other processes."""
+    """What this process can see of other processes."""
 
     def __init__(self, tree: Tree | None = None, exists: Callable[[int], bool] = exists) -> None:
         self._tree = tree or Tree()
         self._exists = exists
 
     def current_process(self) -> ProcessIdentity:
-        """Return this process."""
+        """Return the identity of this process."""
         return ProcessIdentity(pid=os.getpid(), started=self._started(os.getpid()) or 0)
 
     def place(self) -> ProcessNamespace:
-        """Return the place of this process."""
+        """Return where this process runs: host, boot and container."""
         try:
             namespace = str(self._tree.path("/proc/self/ns/pid").readlink())
         except OSError:
@@ -92,7 +92,7 @@ class Observer:
         )
 
     def standing(self, process: ProcessIdentity, place: ProcessNamespace) -> OwnerState:
-        """Return what can be proven of a process in a place.
+        """Return whether a process is alive, gone or not visible from here.
 
         A process is gone if this machine has restarted since, or if its number is free or belongs
         to another process. Nothing is known of other machines and containers.
@@ -111,7 +111,7 @@ class Observer:
         return OwnerState.LIVES if self._exists(process.pid) else OwnerState.GONE
 
     def _started(self, pid: int) -> int | None:
-        """Return the start of a process (proc(5): field 22 of stat); None if it is not visible.
+        """Return when a process started; None if it is not visible.
 
         A process that has ended and was not waited for counts as gone: its start is -1.
         """

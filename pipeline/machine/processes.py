@@ -1,4 +1,4 @@
-"""The processes of this machine: their times, and who descends from whom."""
+"""The processes of this machine: how much time each used, and which started which."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Identity = tuple[int, int]
 
 
 class ProcessSnapshot(NamedTuple):
-    """A process at one moment; times in ticks.
+    """A process at one moment, with the time it has used in clock ticks.
 
     ``own`` is the time of all its threads, ``reaped`` that of its ended children; ``user`` is the
     part of both in user mode. A process that has ``ended`` exists until its parent has waited for
@@ -44,7 +44,7 @@ Processes = Mapping[Identity, ProcessSnapshot]
 def read_processes(
     tree: Tree, pids: Iterable[int] | None = None, *, kernel: bool = False
 ) -> dict[Identity, ProcessSnapshot]:
-    """Return all present processes (proc_pid_stat(5)), with ``kernel`` also kernel threads.
+    """Return all processes of the machine; with ``kernel`` also kernel threads.
 
     With ``pids``, only those with these numbers.
     """
@@ -75,14 +75,14 @@ def read_processes(
 
 
 def heir(pid: int, parents: Mapping[int, int], alive: Collection[int]) -> int:
-    """Return the nearest living ancestor, which inherited the time of an ended process."""
+    """Return the nearest living ancestor of an ended process, which inherits its time."""
     while (pid := parents.get(pid, 0)) and pid not in alive:
         pass
     return pid
 
 
 def below(pid: int, parents: Mapping[int, int], ours: Collection[int]) -> bool:
-    """Return whether a process is one of ours or descends from one."""
+    """Return whether a process is one of ours, or was started by one."""
     while pid and pid not in ours:
         pid = parents.get(pid, 0)
     return pid in ours

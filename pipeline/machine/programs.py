@@ -1,4 +1,4 @@
-"""The paths of programs that tools/setup unpacks, or a package of the system has."""
+"""Find programs that tools/setup unpacked or a package of the system installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ALSO = ("/usr/sbin", "/usr/local/sbin")
 
 
 def find_program(*names: str) -> Path | None:
-    """Return the first of the programs on PATH, or beside this Python, where tools/setup puts it.
+    """Return the path of the first of some programs that is installed.
 
     Returns None if there is none.
     """

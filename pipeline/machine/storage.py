@@ -1,4 +1,4 @@
-"""The storage of a folder: its mount, and every disk under it."""
+"""The storage under a folder: the mounted file system, and every disk below it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mount(NamedTuple):
 
 
 def mounted(folder: Path, mountinfo: str) -> Mount | None:
-    """Return the mount that ``folder`` is in, from the text of /proc/self/mountinfo.
+    """Return the mounted file system that a folder is in, from /proc/self/mountinfo.
 
     The innermost mount point counts, and of several mounts there the last. ``folder`` must be
     absolute and without symbolic links.
@@ -49,12 +49,12 @@ def mounted(folder: Path, mountinfo: str) -> Mount | None:
 
 
 def mount_of(tree: Tree, folder: Path) -> Mount | None:
-    """Return the mount that a folder is in; None if the kernel does not report it."""
+    """Return the mounted file system that a folder is in; None if it is unknown."""
     return mounted(folder.resolve(), tree.read("/proc/self/mountinfo"))
 
 
 def disks_of(tree: Tree, mount: Mount | None) -> tuple[Disk, ...]:
-    """Return the disks under a mount, ordered by name; none for a mount without a device."""
+    """Return the disks below a mounted file system, ordered by name."""
     if mount is None:
         return ()
     # The name of a volume, as /dev/mapper/data, links to its device.
@@ -64,7 +64,7 @@ def disks_of(tree: Tree, mount: Mount | None) -> tuple[Disk, ...]:
 
 
 def _leaves(block: Path) -> Iterator[Path]:
-    """Yield the disks of a device: itself, or those of the RAID or volume."""
+    """Yield the disks that a device consists of."""
     block = block.resolve()
     if not block.exists():
         return
@@ -94,7 +94,7 @@ def _disk(block: Path) -> Disk:
 
 
 def show_disk(disk: Disk) -> str:
-    """Format the known facts of a disk, except its name, in a line."""
+    """Describe a disk in one line, without its name."""
     size = "" if disk.size_bytes is None else f"{disk.size_bytes / 1e9:.0f} GB"
     firmware = f"firmware {disk.firmware}" if disk.firmware else ""
     spins = {True: "rotational", False: "ssd", None: ""}[disk.rotational]

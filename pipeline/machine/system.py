@@ -1,4 +1,4 @@
-"""Access to a machine for fingerprint and checks: kernel files, programs, clock, storage."""
+"""What fingerprint and checks can read of a machine: kernel files, programs, clock, storage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIME_ERROR = 5
 
 
 class Space(NamedTuple):
-    """The space of a file system: writable bytes, total bytes, and free inodes.
+    """How much of a file system is free: bytes, total bytes and free inodes.
 
     A file system that creates inodes on demand has None.
     """
@@ -32,7 +32,7 @@ class Space(NamedTuple):
 
 
 def program_output(argv: Sequence[str]) -> str:
-    """Return a program's standard output; empty if it is missing or hangs.
+    """Return what a program prints; empty if it is missing or hangs.
 
     The exit code is ignored: some programs use it as their answer.
     """
@@ -53,7 +53,7 @@ def program_output(argv: Sequence[str]) -> str:
 
 
 def space(folder: Path) -> Space | None:
-    """Return the space of a folder, or of its nearest existing parent."""
+    """Return how much space a folder has, or its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
             space = os.statvfs(place)
@@ -65,7 +65,7 @@ def space(folder: Path) -> Space | None:
 
 
 def synchronised() -> bool | None:
-    """Return whether the kernel's clock is synchronised; None if that is unknown."""
+    """Return whether the clock is synchronised with the network; None if unknown."""
     try:
         adjtimex = ctypes.CDLL(None).adjtimex
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""The runs that are left, with further attempts at those that the harness failed."""
+"""The queue of a night's runs; a run that failed through no fault of the DBMS is tried again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ Run = tuple[Cell, int]
 
 
 class Attempts:
-    """A queue of runs. A run that ends with a harness error waits behind the others for another."""
+    """A queue of runs.
+
+    A run that failed because of the harness goes to the end and is tried again.
+    """
 
     def __init__(self, runs: Iterable[Run], watcher: Watcher) -> None:
-        """Begin with ``runs``, in order; ``watcher`` is notified of each error."""
+        """Begin with the runs in this order; report each error to ``watcher``."""
         self._waiting = deque(runs)
         self._watcher = watcher
         self._tried = Counter[str]()
@@ -27,7 +30,7 @@ class Attempts:
 
     @property
     def left(self) -> int:
-        """The number of waiting runs."""
+        """How many runs wait in the queue."""
         return len(self._waiting)
 
     def take(self) -> Run | None:
@@ -37,18 +40,18 @@ class Attempts:
         return self._waiting.popleft()
 
     def failed(self, run: Run, error: HarnessError) -> None:
-        """Record a harness error, and queue the run again unless it was tried often enough."""
+        """Record an error of the harness, and queue the run again if it has tries left."""
         cell, repetition = run
         name = cell.run_id(repetition)
         self.failures[name] = str(error)
         self._tried[name] += 1
         self._in_a_row += 1
-        self._watcher.note(f"{name}: harness error: {error}")
+        self._watcher.note(f"{name} failed for a reason outside of the DBMS: {error}")
         if self._tried[name] < ATTEMPTS:
             self._waiting.append(run)
 
     def ended(self, run: Run) -> None:
-        """Record that a run has its bundle."""
+        """Record that a run is complete: its bundle is written."""
         cell, repetition = run
         self._in_a_row = 0
         self.failures.pop(cell.run_id(repetition), None)

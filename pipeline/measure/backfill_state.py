@@ -1,4 +1,4 @@
-"""Revisions that backfill has begun and not finished, in ``results/backfill.json``.
+"""The revisions that backfill has begun to measure and not finished: ``results/backfill.json``.
 
 The store cannot distinguish a finished revision from one killed after its first repetition.
 Without this file a killed one would never get its remaining repetitions.
@@ -18,7 +18,7 @@ _FILE = "backfill.json"
 
 
 class Begun(Frozen):
-    """A revision of a line, by its label, and the keys of its cells that backfill measures."""
+    """A revision that backfill has begun to measure: its line, label and cells."""
 
     line: str
     revision: str
@@ -29,17 +29,17 @@ _BEGUN = TypeAdapter(list[Begun])
 
 
 def load_begun(results: Path) -> list[Begun]:
-    """Return the unfinished revisions, first begun first; none if the file is unreadable."""
+    """Return the revisions that backfill has not finished, first begun first."""
     return read_json(results / _FILE, _BEGUN.validate_json) or []
 
 
 def begin(one: Begun, results: Path) -> None:
-    """Record that backfill has begun a revision."""
+    """Record that backfill begins to measure a revision."""
     _save([*(each for each in load_begun(results) if each != one), one], results)
 
 
 def finish(one: Begun, results: Path) -> None:
-    """Remove a revision from the file: all its runs are complete."""
+    """Record that backfill has completed all runs of a revision."""
     _save([each for each in load_begun(results) if each != one], results)
 
 

@@ -1,4 +1,4 @@
-"""Build: install a revision once, from a prebuilt release or from source code."""
+"""The build stage: install each revision once, from a prebuilt release or from source code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SHIPPED_OPTIONS = {
 
 
 def default_options(supply: Supply) -> str:
-    """Return the name of the build options of a supply where none are chosen."""
+    """Return the build options that a supply of source code uses if none are chosen."""
     return OFFICIAL if supply.prebuilt else next(iter(SHIPPED_OPTIONS))
 
 
@@ -77,7 +77,7 @@ class Patch(Frozen):
     until: tuple[int, ...] = ()
 
     def applies(self, revision: Revision) -> bool:
-        """Return whether a revision is in the range. A commit is only if there is no bound."""
+        """Return whether the patch is for this revision. Commits need a patch without bounds."""
         if revision.target != self.target:
             return False
         if revision.supply is not None and revision.supply.commits:
@@ -87,7 +87,7 @@ class Patch(Frozen):
 
 
 class NotBuiltError(Exception):
-    """A revision has no build; the text is one line that says why."""
+    """A revision has no build; the text says why in one line."""
 
 
 class Builder:
@@ -122,20 +122,20 @@ class Builder:
         return [OFFICIAL, *self._options]
 
     def find(self, revision: Revision, options: str) -> Build | None:
-        """Return the build if it is installed here. Controls share the build that they copy."""
+        """Return the build of a cell if it is installed here; controls use the build they copy."""
         record = self.builds.record(revision.target, self._request(revision, options))
         return record.build if record else None
 
     def log(self, revision: Revision, options: str) -> Path:
-        """Return the path of a revision's build log."""
+        """Return the path of the log of a revision's build."""
         return self.builds.log(revision.target, self._request(revision, options))
 
     def forget(self, revision: Revision, options: str) -> None:
-        """Forget that a revision failed to build."""
+        """Forget that a revision failed to build, so that the next request tries again."""
         self.builds.forget(revision.target, self._request(revision, options))
 
     def obtain(self, revision: Revision, options: str) -> Build:
-        """Return the build of a revision; download or compile it if the cache lacks it.
+        """Return the build of a revision; download or compile it if the cache does not have it.
 
         Raises NotBuiltError for a revision that does not build, now or at an earlier attempt, and
         UserError for a failure that is not the revision's.
@@ -273,7 +273,7 @@ class Builder:
 
     @contextmanager
     def _slot(self) -> Iterator[Path]:
-        """Yield an empty folder to compile in, as soon as one is free.
+        """Yield an empty folder to compile in, once fewer builds run than are allowed.
 
         Builds use the same folder where possible, because paths end up in programs: equal code then
         gives equal programs.
@@ -295,7 +295,7 @@ class Builder:
                 shutil.rmtree(slot, ignore_errors=True)
 
     def _request(self, revision: Revision, options: str) -> str:
-        """Return the name of a build request, which is known before anything is downloaded."""
+        """Return the key of a requested build, which is known before any download."""
         supply = supply_of(revision)
         if supply.prebuilt != (options == OFFICIAL):
             raise UserError(
@@ -311,7 +311,7 @@ class Builder:
         return f"{revision.version}-{supply.name}-{options}-{identity[:10]}".replace("/", "-")
 
     def _making(self, revision: Revision, options: str) -> list[object]:
-        """Return the inputs of a build besides the source's content."""
+        """Return everything that a build depends on, besides its source code."""
         if options == OFFICIAL:
             return [OFFICIAL, _INSTALL]
         if options not in self._options:
@@ -325,7 +325,7 @@ class Builder:
 
 
 def _try_lock(slot: Path, held: ExitStack) -> bool:
-    """Lock a slot until ``held`` ends; return False if another process holds it."""
+    """Lock a folder to compile in; return False if another process uses it."""
     try:
         held.enter_context(lock.held(_lock_of(slot), patience=0))
     except lock.LockHeldError:
@@ -338,12 +338,12 @@ def _lock_of(slot: Path) -> Path:
 
 
 def supply_of(revision: Revision) -> Supply:
-    """Return the supply of a revision."""
+    """Return the supply (the source as a target uses it) of a revision."""
     return revision.supply or find_target(revision.target).supplies[0]
 
 
 def identical(builds: Sequence[Build]) -> list[list[Build]]:
-    """Return the groups of builds of different revisions that are the same binary.
+    """Return the groups of revisions whose builds are the same binary.
 
     Measured against each other they are controls: any difference between them is noise.
     """
@@ -354,7 +354,7 @@ def identical(builds: Sequence[Build]) -> list[list[Build]]:
 
 
 def install(revision: Revision, fetched: Fetched, home: Path, provenance: Provenance) -> Build:
-    """Unpack a prebuilt release into ``home``, which must not exist, and identify it.
+    """Unpack a prebuilt release into the new folder ``home``, and identify its version.
 
     Raises UserError for a damaged archive and for one that is no release of its target.
     """
@@ -372,7 +372,7 @@ def _described(
     written: datetime | None,
     provenance: Provenance,
 ) -> Build:
-    """Return the description of a build whose files are in ``home``.
+    """Return the record of a build whose files are in the folder ``home``.
 
     ``written`` is the time of its program or source code in the archive. A time that the program
     itself reports takes precedence.
@@ -395,7 +395,7 @@ def _described(
 
 
 def _take(home: Path) -> None:
-    """Take ownership of what an account has built; everyone may read and run it."""
+    """Change the owner of compiled files to this user, and let everyone read and run them."""
     for place, folders, names in os.walk(home):
         for path in (Path(place), *(Path(place) / name for name in (*folders, *names))):
             os.chown(path, os.geteuid(), os.getegid(), follow_symlinks=False)
@@ -404,7 +404,7 @@ def _take(home: Path) -> None:
 
 
 def _apply(patch: Patch, tree: Path) -> None:
-    """Apply a patch to a source tree. Raises CompileError if it does not fit."""
+    """Apply a patch to source code. Raises CompileError if the patch does not fit."""
     if shutil.which("patch") is None:
         raise UserError("patch is not installed; install the package patch")
     answer = subprocess.run(

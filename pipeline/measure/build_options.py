@@ -1,4 +1,4 @@
-"""The build options and patches of the configuration."""
+"""The build options (compiler and flags) and source patches that ``nightshift.toml`` names."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pipeline.text.errors import did_you_mean, first_line
 
 
 def known_options(file: ConfigFile) -> dict[str, BuildOptions]:
-    """Return all options that source code can be compiled with, by name."""
+    """Return all build options that source code can be compiled with, by name."""
     own = (BuildOptions(**section.model_dump()) for section in file.config.build)
     return {**SHIPPED_OPTIONS, **{options.name: options for options in own}}
 
 
 def build_options(line: SourceSection, supply: Supply) -> str:
-    """Return the name of the build options of a line or a control."""
+    """Return the name of the build options that a line or a control is compiled with."""
     return line.build or default_options(supply)
 
 
 def check_options(file: ConfigFile) -> None:
-    """Refuse unknown build options, and options that do not fit the kind of a line's source."""
+    """Refuse build options that are unknown, or that a line without source code cannot use."""
     known = [OFFICIAL, *known_options(file)]
     sections: list[tuple[str, int, SourceSection]] = [
         *(("line", index, line) for index, line in enumerate(file.config.line)),
@@ -49,7 +49,7 @@ def check_options(file: ConfigFile) -> None:
 
 
 def read_patches(file: ConfigFile) -> tuple[Patch, ...]:
-    """Read the patches of the configuration.
+    """Read the source patches that ``nightshift.toml`` names.
 
     Raises UserError, with file and line, for an unknown target or an unreadable file.
     """

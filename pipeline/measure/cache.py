@@ -1,4 +1,4 @@
-"""The cache of builds: one copy of each, keyed by its inputs, up to a limit of bytes."""
+"""The cache of builds on disk: one copy of each build, up to a total size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.model import Build, Frozen
 
 
 class BuildRecord(Frozen):
-    """The result of a build request: the build in the home of this ``key``, or the failure."""
+    """The result of a requested build: where it is installed, or why it failed."""
 
     key: str = ""
     build: Build | None = None
@@ -24,28 +24,28 @@ class BuildRecord(Frozen):
 
 
 class BuildCache:
-    """The homes of builds, and a record of each build request with its result.
+    """The folders of installed builds, and the result of each requested build.
 
     A home is named by its key: a digest of the source's content, the options and the toolchain. A
     record is named by its request. Two revisions of equal content share a home.
     """
 
     def __init__(self, folder: Path, limit: int | None = None) -> None:
-        """Keep builds in ``folder``; beyond ``limit`` bytes, evict the least recently used."""
+        """Keep builds in ``folder``; above ``limit`` bytes, delete the least recently used."""
         self.folder = folder
         self._limit = limit
         self._used: set[Path] = set()
 
     def home(self, target: str, key: str) -> Path:
-        """Return the folder that a build is installed in."""
+        """Return the folder in which a build is installed."""
         return self.folder / target / key[:20]
 
     def log(self, target: str, request: str) -> Path:
-        """Return the path of a build's log."""
+        """Return the path of the log of a build."""
         return self.folder / target / f"{request}.log"
 
     def record(self, target: str, request: str) -> BuildRecord | None:
-        """Return the result of a request; None if it is unknown or its build was evicted."""
+        """Return the result of a requested build; None if there is none any more."""
         record = read_json(self._file(target, request), BuildRecord.model_validate_json)
         if record is None:
             return None
@@ -58,7 +58,7 @@ class BuildCache:
         return record.model_copy(update={"build": record.build.model_copy(update={"home": home})})
 
     def keep(self, target: str, request: str, record: BuildRecord) -> None:
-        """Store the result of a request."""
+        """Store the result of a requested build."""
         file = self._file(target, request)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, record.model_dump_json(indent=1))
@@ -66,17 +66,17 @@ class BuildCache:
             self._use(self.home(target, record.key))
 
     def forget(self, target: str, request: str) -> None:
-        """Delete the result of a request, so that the next request tries again."""
+        """Delete the result of a requested build, so that the next request builds again."""
         self._file(target, request).unlink(missing_ok=True)
 
     @contextmanager
     def locked(self, target: str, key: str) -> Iterator[None]:
-        """Lock a home, so that two processes that need one build compile it once."""
+        """Lock the folder of a build, so that two processes do not compile it at once."""
         with lock.held(self.folder / target / f".{key[:20]}.lock"):
             yield
 
     def expire(self, note: Callable[[str], None] = lambda _: None) -> None:
-        """Evict the least recently used builds until the rest fit the limit.
+        """Delete the least recently used builds until the others fit the size limit.
 
         Builds that this process has used stay, even beyond the limit.
         """
@@ -105,7 +105,7 @@ class BuildCache:
 
 
 def size_of(folder: Path) -> int:
-    """Return the total size of the files in a folder, in bytes."""
+    """Return how large all files in a folder are together, in bytes."""
     return sum(
         (Path(place) / name).lstat().st_size
         for place, _, names in os.walk(folder)

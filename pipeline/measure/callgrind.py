@@ -1,4 +1,4 @@
-"""The instrument of the mode count: Valgrind's callgrind around a server or a load generator."""
+"""Count instructions with Valgrind's callgrind around a server or a load generator."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FILE = re.compile(r"counts\.(\d+)(?:[.-].*)?")
 
 
 class Callgrind:
-    """The instrument of one run; its files are in a folder that the server's account can write."""
+    """Counts the instructions of one run; the folder for its files is writable by the server."""
 
     def __init__(
         self, folder: Path, counting: Counting, account: Account, *, cache_simulation: bool
     ) -> None:
-        """Write to ``folder``, which is created. Raises UserError if Valgrind is missing."""
+        """Count into files in ``folder``. Raises UserError if Valgrind is missing."""
         valgrind_version()
         self._folder, self._counting, self._account = folder, counting, account
         self._cache_simulation = cache_simulation
@@ -43,7 +43,7 @@ class Callgrind:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command that runs a program and its children under callgrind, at fixed addresses."""
+        """The command that runs a program and its children under callgrind."""
         threads = "yes" if self._counting.threads else "no"
         simulation = ("--cache-sim=yes", "--branch-sim=yes") if self._cache_simulation else ()
         # callgrind_control speaks to a running server through files of this name.
@@ -67,12 +67,12 @@ class Callgrind:
         return f"{self._folder}/vgdb-pipe"
 
     def clear(self) -> None:
-        """Delete the files so far: they are of other work than the next."""
+        """Delete the count files so far, because they belong to other work than the next."""
         for path in self._folder.glob("counts.*"):
             path.unlink()
 
     def dump(self, pid: int) -> None:
-        """Have a running process write the costs of its threads since its last dump.
+        """Make a running process write the counts of its threads since the last time.
 
         Raises CountError if it does not.
         """
@@ -89,19 +89,19 @@ class Callgrind:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise CountError("the server did not write its counts in time") from error
+            raise CountError("the server did not write its instruction counts in time") from error
         if done.returncode:
             raise CountError(f"callgrind_control failed ({first_line(Exception(done.stderr))})")
 
     def profiles(self, without: Collection[int] = ()) -> list[CallgrindProfile]:
-        """Return the profiles of all processes that ended, or threads that were dumped.
+        """Return the counts of all processes that ended, and of threads that were dumped.
 
         ``without`` are process ids to leave out. Raises CountError for an unreadable file.
         """
         return list(self._profiles(without))
 
     def await_client(self, without: Collection[int]) -> list[CallgrindProfile]:
-        """Wait until the process that served the last client has ended, and return all profiles.
+        """Wait until the process that served the last client ended; return all counts.
 
         ``without`` are the ids of processes from before that client. Raises CountError.
         """
@@ -133,7 +133,7 @@ class Callgrind:
 
 @cache
 def valgrind_version() -> str:
-    """Return the version of Valgrind. Raises UserError if it is not installed."""
+    """Return the installed version of Valgrind. Raises UserError if there is none."""
     if shutil.which("valgrind") is None:
         raise UserError(
             "mode count needs Valgrind, which is not installed; run `make setup`, or install the "

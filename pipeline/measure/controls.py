@@ -1,4 +1,4 @@
-"""Pinned controls: builds that every machine measures every night, to detect machine changes."""
+"""Controls: builds that every machine measures every night, to detect changes of the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEPT = timedelta(days=2)
 def controls_of(
     file: ConfigFile, found: Discovered, machine: Machine, night: date, quick: bool
 ) -> list[Cell]:
-    """Return the cells of the ``[[control]]`` tables that a machine measures in a night.
+    """Return the cells of the ``[[control]]`` tables for a machine and a night.
 
     Raises UserError, with file and line, for an unknown revision.
     """
@@ -60,7 +60,7 @@ def with_controls(
     runs: Sequence[tuple[Cell, int]],
     measured: Collection[tuple[str, int]],
 ) -> list[tuple[Cell, int]]:
-    """Return the runs of a night with the missing runs of controls before and after them."""
+    """Return the runs of a night, with controls before and after them."""
     first, last = (
         [(cell, place) for cell in controls if (cell.key, place) not in measured]
         for place in (FIRST, LAST)
@@ -69,7 +69,7 @@ def with_controls(
 
 
 class ControlRun(Frozen):
-    """A run of a control on this machine."""
+    """A run of a control that this machine measured: cell, repetition and night."""
 
     key: str
     repetition: int
@@ -80,7 +80,7 @@ _MEASURED = TypeAdapter(list[ControlRun])
 
 
 def measured_here(cache: Path) -> set[tuple[str, int]]:
-    """Return the controls (cell key, repetition) that this machine measured in the last nights.
+    """Return the runs of controls that this machine measured in the last nights.
 
     Each job of a night has its own results folder, so this file shows jobs on one machine which
     controls are done. An unreadable file counts as empty.
@@ -89,7 +89,7 @@ def measured_here(cache: Path) -> set[tuple[str, int]]:
 
 
 def remember_measured(cell: Cell, repetition: int, cache: Path) -> None:
-    """Record a run of a control. The caller must hold the workspace."""
+    """Record a run of a control. The caller must hold the machine's workspace."""
     if cell.control is None:
         return
     night = cell.control.night

@@ -1,4 +1,4 @@
-"""Execute a cell in the mode count: every step twice, of two lengths, under callgrind.
+"""Execute a cell in the mode count: run each step at two lengths, and count instructions.
 
 The difference between the two lengths is what the operations cost; start-up, connecting and the
 work of the first operations, which fill the caches of a connection, cancel.
@@ -29,7 +29,7 @@ COUNTED_LIMIT = 900.0
 
 
 class _CountedCommand(NamedTuple):
-    """One command of a counted step: its result, its length, and why it failed if it did."""
+    """One command of a counted step: its result, its length, and any failure."""
 
     command: tuple[str, ...]
     done: Executed
@@ -38,12 +38,12 @@ class _CountedCommand(NamedTuple):
 
 
 class CountedExecution(Execution):
-    """One counted execution of a cell. Nothing is sampled beside it, and nothing is disturbed."""
+    """The execution of a cell that counts instructions; nothing is sampled beside it."""
 
     _callgrind: Callgrind
 
     def _instrument(self) -> tuple[str, ...]:
-        """Return the command that counts what the server does."""
+        """Return the server's command, wrapped so that instructions are counted."""
         self._callgrind = Callgrind(
             self._folder / FOLDER,
             self._target.counting,
@@ -53,18 +53,18 @@ class CountedExecution(Execution):
         return self._callgrind.command
 
     def _config(self) -> ServerConfig:
-        """Return the configuration without background work that changes what statements cost."""
+        """Return a configuration without background work, which would disturb the count."""
         config = self._cell.config
         for name, value in self._target.counting.settings.items():
             config = self._target.with_setting(config, name, value)
         return config
 
     def _on_ready(self, server: Server) -> None:
-        """Run the workload, without probes: their samples have no meaning in this mode."""
+        """Run the workload without probes, whose samples mean nothing when counting."""
         self._perform(server)
 
     def _step(self, action: Measure, server: Server) -> None:
-        """Count a step and record it."""
+        """Count the instructions of a step and record them."""
         step = action.step
         self._watcher.step_begins(step)
         started_at = datetime.now(UTC)
@@ -96,7 +96,7 @@ class CountedExecution(Execution):
     def _count(
         self, step: Step, server: Server
     ) -> tuple[StepCounts | None, _CountedCommand, float, str]:
-        """Count a step; return its costs, its last command, the seconds, and the failure if any.
+        """Count a step; return its costs, its last command, its duration and any failure.
 
         Raises HarnessError if somebody killed the load generator.
         """
@@ -123,7 +123,7 @@ class CountedExecution(Execution):
         return counts, longer, seconds, ""
 
     def _run(self, action: Count, server: Server) -> _CountedCommand:
-        """Run one length of a step under callgrind.
+        """Run a step at one length, and count its instructions.
 
         Raises HarnessError if somebody killed the load generator.
         """
@@ -156,7 +156,7 @@ class CountedExecution(Execution):
         return _CountedCommand(command, done, length, failure)
 
     def _profiles(self, server: Server, before: set[int]) -> list[CallgrindProfile]:
-        """Return the profiles of the last command; ``before`` are the processes from before it."""
+        """Return the counts of the last command alone."""
         if server.pid is not None and not self._target.counting.threads:
             return self._callgrind.await_client(before)
         if server.pid is not None:
@@ -165,9 +165,9 @@ class CountedExecution(Execution):
 
 
 def _processes(pid: int | None) -> set[int]:
-    """Return the ids of a server's processes: those that serve a later client are not of them."""
+    """Return the process ids of a server, without those that serve a later client."""
     if pid is None:
         return set()
     with contextlib.suppress(psutil.NoSuchProcess):
         return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-    raise ServerError("it has ended")
+    raise ServerError("the server has ended")

@@ -1,4 +1,4 @@
-"""Counted runs of a plan, several at once: a count does not depend on what else runs."""
+"""Execute counted runs several at once, because other programs do not change a count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def count_all(
     measure: Callable[[Cell, int, Pinning], Path],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> None:
-    """Execute the runs, one on each of the processors, and report every bundle in this thread.
+    """Execute counted runs, one per processor, and report every bundle in this thread.
 
     If this thread is interrupted, the processes of the runs are killed, so that they end at once.
     """
@@ -57,7 +57,7 @@ def count_all(
 
 
 def _pinned(processor: int) -> Pinning:
-    """Return a placement of server and client on one processor: they take turns."""
+    """Return a placement with server and client on the same processor, where they take turns."""
     return Pinning(server=(processor,), client=(processor,), harness=())
 
 

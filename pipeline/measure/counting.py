@@ -1,4 +1,4 @@
-"""Counts: what one operation costs, from callgrind's files of two runs of a step."""
+"""Compute the instructions of one operation, from counts of a step at two lengths."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ the least share."""
 
 
 class CountError(Exception):
-    """A step could not be counted; the text is one line."""
+    """The instructions of a step could not be counted; the text says why in one line."""
 
 
 class CountedLength(NamedTuple):
-    """One run of a step: its operations, and a profile of each process or thread that ended."""
+    """A step run at one length: how many operations, and the counts of each process."""
 
     operations: float
     profiles: Sequence[CallgrindProfile]
 
 
 class _Sums(NamedTuple):
-    """Instructions of one run, events of the simulation, and costs: own, inclusive, of calls."""
+    """The summed counts of a run: instructions, cache events, and costs by function and call."""
 
     serving: float
     waiting: float
@@ -53,17 +53,23 @@ class _Sums(NamedTuple):
 
 
 def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
-    """Return the costs of an operation from the difference between two runs of a step.
+    """Return what one operation costs: the difference of two lengths, per operation.
 
     Raises CountError if no process served the statements, and if the runs do not differ.
     """
     operations = longer.operations - shorter.operations
     if operations <= 0:
-        raise CountError("the longer of two counted runs did no more operations than the shorter")
+        raise CountError(
+            "instructions cannot be counted: the longer of two runs did no more operations than "
+            "the shorter"
+        )
     less, more = (_sums(each.profiles, counting) for each in (shorter, longer))
     whole = (more.serving - less.serving) / operations
     if whole <= 0:
-        raise CountError("the longer of two counted runs executed no more instructions")
+        raise CountError(
+            "instructions cannot be counted: the longer of two runs executed no more "
+            "instructions than the shorter"
+        )
 
     def cost(of: str, key: FunctionKey) -> float:
         before: Mapping[FunctionKey, float] = getattr(less, of)
@@ -103,7 +109,7 @@ def per_operation(shorter: CountedLength, longer: CountedLength, counting: Count
 def _calls(
     less: _Sums, more: _Sums, operations: float, functions: Sequence[FunctionCost], least: float
 ) -> list[CallCost]:
-    """Return the calls between the functions, per operation, the most expensive first."""
+    """Return what calls between functions cost per operation, the most expensive first."""
     place = {FunctionKey(each.function, each.binary): at for at, each in enumerate(functions)}
     found = []
     for call, cost in more.calls.items():
@@ -115,14 +121,14 @@ def _calls(
 
 
 def serves(profile: CallgrindProfile, counting: Counting) -> bool:
-    """Return whether a process or thread ran the statements of a client."""
+    """Return whether a process or thread executed statements of a client."""
     if not counting.entries:
         return True
     return any(_named(key.function, counting.entries) for key in profile.costs)
 
 
 def _named(function: str, names: Iterable[str]) -> bool:
-    """Return whether a function has one of the names; a name leaves out the parameters."""
+    """Return whether a function has one of these names; parameters are ignored."""
     return function.partition("(")[0] in names
 
 

@@ -1,4 +1,4 @@
-"""Discover revisions: the offers of the configuration, their sources, and what each line takes."""
+"""The discover stage: which revisions exist, and which of them each line takes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MANY = 1000
 
 
 class Offer(NamedTuple):
-    """A target with one of its supplies."""
+    """A target together with one of the supplies that its revisions can come from."""
 
     target: str
     supply: Supply
@@ -48,7 +48,7 @@ Discovered = Mapping[Offer, tuple[Revision, ...]]
 def discover(
     offers: Iterable[Offer], cache: Path, results: Path | None, *, refresh: bool = False
 ) -> Discovered:
-    """Ask the source of each offer for its revisions and save the answer in ``results``, if given.
+    """Ask the sources for their revisions, and save the answers in the results folder.
 
     A source that was asked within the last hour is not asked again, unless ``refresh`` is set.
     Raises UserError if a source is unreachable and has no cached answer.
@@ -65,7 +65,7 @@ def discover(
 def look_up(
     offer: Offer, version: str, cache: Path, *, ask_again: bool
 ) -> tuple[Revision | None, tuple[Revision, ...]]:
-    """Find a revision by its version or hash, and return it with all revisions of the offer.
+    """Find a revision by its version or commit hash, among all revisions of an offer.
 
     It may be newer than the cached list: with ``ask_again`` a source that lacks it is asked anew.
     Raises UserError as :func:`discover` does.
@@ -77,7 +77,7 @@ def look_up(
 
 
 def remember(found: Discovered, results: Path) -> None:
-    """Save discovered revisions, for :func:`discovered` to load."""
+    """Save discovered revisions, so that :func:`discovered` can load them."""
     results.mkdir(parents=True, exist_ok=True)
     remembered = [
         CachedOffer(target=offer.target, supply=offer.supply, revisions=_without_supply(revisions))
@@ -88,7 +88,7 @@ def remember(found: Discovered, results: Path) -> None:
 
 
 def discovered(results: Path) -> Discovered:
-    """Load what the last :func:`discover` found. Raises UserError before the first."""
+    """Load the revisions found last. Raises UserError if ``discover`` has never run."""
     path = results / FILE
     try:
         remembered = _REMEMBERED.validate_json(path.read_bytes())
@@ -105,7 +105,7 @@ def discovered(results: Path) -> Discovered:
 
 
 def revisions_of(offer: Offer, versions: Sequence[str]) -> tuple[Revision, ...]:
-    """Convert the version names of a source into revisions, oldest first."""
+    """Convert the version names of a source to revisions, oldest first."""
     target, supply = find_target(offer.target), offer.supply
     if supply.commits:
         found = [commit_revision(offer.target, at, text) for at, text in enumerate(versions)]
@@ -115,7 +115,7 @@ def revisions_of(offer: Offer, versions: Sequence[str]) -> tuple[Revision, ...]:
 
 
 def commit_revision(target: str, place: int, spelling: str) -> Revision:
-    """Return the revision of a commit from the source's spelling: hash and time (s since 1970)."""
+    """Convert a commit, as its source describes it, to a revision."""
     commit, _, seconds = spelling.partition(" ")
     return Revision(
         target=target,
@@ -128,7 +128,7 @@ def commit_revision(target: str, place: int, spelling: str) -> Revision:
 
 
 class CachedOffer(Frozen):
-    """One offer in the file of discovered revisions."""
+    """The revisions of one offer in the file of discovered revisions."""
 
     target: str
     supply: Supply
@@ -140,7 +140,7 @@ def _with_supply(revisions: Iterable[Revision], supply: Supply | None) -> tuple[
 
 
 def _without_supply(revisions: Iterable[Revision]) -> tuple[Revision, ...]:
-    """Return revisions as the file stores them: the supply is stored once, on the offer."""
+    """Return revisions without their supply, which the file stores only once."""
     return _with_supply(revisions, None)
 
 
@@ -148,7 +148,7 @@ _REMEMBERED = TypeAdapter(list[CachedOffer])
 
 
 def offers_of(file: ConfigFile) -> list[Offer]:
-    """Return the offers that lines and controls use, each once.
+    """Return the offers that the lines and controls of ``nightshift.toml`` need, each once.
 
     Raises UserError, with file and line, for an unknown target or source, and for a ``bisect`` that
     names no line of commits of the same target.
@@ -177,7 +177,7 @@ def offers_of(file: ConfigFile) -> list[Offer]:
 
 
 def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "line") -> Offer:
-    """Return the offer of a line, or of a section of another ``table``."""
+    """Return the offer that a line, or another ``table`` of ``nightshift.toml``, needs."""
     try:
         target = find_target(line.target)
     except KeyError as error:
@@ -205,7 +205,7 @@ def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "li
 
 
 def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
-    """Return a supply with another repository or branch. Raises ValueError if it has none."""
+    """Return a supply with another repository or branch. Raises ValueError if it has neither."""
     if not (repository or branch):
         return supply
     if supply.kind not in ("git", "tags") or (branch and supply.kind != "git"):
@@ -220,7 +220,7 @@ def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
 
 
 def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revision, ...]:
-    """Return the revisions that a line's since, until and take select, in order.
+    """Return the revisions that ``since``, ``until`` and ``take`` of a line select, in order.
 
     A version includes every release whose number begins with it: since 14 begins at 14.0, until 17
     ends at the last 17.x. A commit is named by its hash.
@@ -240,7 +240,7 @@ def select(revisions: Sequence[Revision], section: LineSection) -> tuple[Revisio
 def revisions_of_line(
     file: ConfigFile, index: int, section: LineSection, known: Sequence[Revision]
 ) -> tuple[Revision, ...]:
-    """Return the revisions that can be on a line, in order; nights measure the newest of them.
+    """Return all revisions that could be on a line; nights measure only the newest.
 
     Raises UserError, with file and line, for an unknown revision.
     """
@@ -285,7 +285,7 @@ def revisions_of_line(
 
 
 def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
-    """Return the sort key of a version's beginning, or of a commit; () for no bound."""
+    """Return the sort key where a version begins, or of a commit; () if there is no bound."""
     if not version:
         return ()
     if any(revision.supply and revision.supply.commits for revision in revisions):
@@ -296,7 +296,7 @@ def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...
 
 
 def find_revision(version: str, revisions: Sequence[Revision]) -> Revision | None:
-    """Return the release of this version, or the only commit whose hash begins with it."""
+    """Return the release with this version, or the only commit with this hash prefix."""
     for revision in revisions:
         if revision.version == version:
             return revision

@@ -1,4 +1,4 @@
-"""Execute a cell: server, load, steps by time, bundle."""
+"""Execute a cell: start the server, load data, run the steps, write the bundle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _PLANS_PATIENCE = 60.0
 
 
 class Bench(Frozen):
-    """The machine that measures, with the warnings of preflight."""
+    """The machine that measures, and the warnings of its checks before the night."""
 
     machine: Machine
     pinning: Pinning
@@ -78,12 +78,12 @@ class Bench(Frozen):
 
 
 def seed_of(cell: Cell, repetition: int) -> int:
-    """Return the seed of the random keys: one for all revisions, another for each repetition."""
+    """Return the seed for a run's random keys, which is the same for all revisions."""
     return int(digest([cell.workload.hash, repetition])[:7], 16) + 1
 
 
 class Execution:
-    """One timed execution of a cell: the completed phases and steps, and their files."""
+    """One timed execution of a cell: its completed steps so far, and their files."""
 
     def __init__(
         self,
@@ -116,11 +116,11 @@ class Execution:
 
     @property
     def failed_steps(self) -> int:
-        """The number of failed steps so far."""
+        """How many steps of the run have failed so far."""
         return sum(record.status is StepStatus.FAILED for record in self._steps)
 
     def bundle(self, bundles: Path, attempt: int) -> Path:
-        """Execute the run and write its bundle; then ``again`` says whether to repeat the run.
+        """Execute the run and write its bundle; ``again`` then says if it must be repeated.
 
         Raises as :func:`pipeline.measure.run.measure_cell` does.
         """
@@ -142,7 +142,8 @@ class Execution:
         self.again = self._guard.repeats(self._disturbed, attempt - 1)
         if self.again:
             self._watcher.note(
-                f"{self._cell.revision.label}: this run was disturbed and is repeated"
+                f"{self._cell.revision.label}: something else on this machine disturbed the run, "
+                "so it is repeated"
             )
         counted = available()
         manifest = Manifest(
@@ -204,7 +205,7 @@ class Execution:
                 server.stop()
 
     def _instrument(self) -> tuple[str, ...]:
-        """Return the command that runs the server's program; a timed server runs by itself."""
+        """Return the command that runs the server; a timed server needs no wrapper."""
         return ()
 
     def _config(self) -> ServerConfig:
@@ -220,7 +221,7 @@ class Execution:
         self._perform(server)
 
     def _perform(self, server: Server) -> None:
-        """Do all actions of the workload, in order."""
+        """Perform all actions of the workload in order: loads, steps, maintenance."""
         actions = self._family.actions(self._cell.workload)
         maintained = [at for at, action in enumerate(actions) if isinstance(action, Maintain)]
         for at, action in enumerate(actions):
@@ -240,7 +241,7 @@ class Execution:
                         self._keep_plans(server)
 
     def _prepare(self, name: str, action: Load | Warm, server: Server) -> None:
-        """Load or warm up. A failed load ends the run: there is nothing to measure."""
+        """Load data or warm up. A failed load ends the run, as nothing can be measured."""
         command, done = self._execute(action, server, lambda _: ())
         self._phases.append(PhaseRecord(name=name, seconds=done.seconds, command=command))
         if done.failure:
@@ -254,13 +255,13 @@ class Execution:
             )
 
     def _step(self, action: Measure, server: Server) -> None:
-        """Measure a step, and repeat it while it is disturbed and repeatable at once."""
+        """Measure a step. Repeat it at once if it was disturbed and can be repeated."""
         self._watcher.step_begins(action.step)
         while not self._attempt(action, server):
             pass
 
     def _attempt(self, action: Measure, server: Server) -> bool:
-        """Measure a step once and record it; return whether the measurement counts."""
+        """Measure a step once and record it; return whether the result counts."""
         step = action.step
         repeated = sum(record.step == step for record in self._repeated)
         started_at = datetime.now(UTC)
@@ -322,11 +323,11 @@ class Execution:
         return True
 
     def _step_folder(self, step: Step) -> str:
-        """Return the folder in the bundle of the next step."""
+        """Return the folder in the bundle for the files of the next step."""
         return f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
 
     def _check_server(self, server: Server, found: Collection[Disturbance]) -> None:
-        """After a failed step, raise ServerError for a server that cannot run the next one.
+        """After a failed step, raise ServerError if the server cannot run another.
 
         Raises HarnessError for a server that somebody killed. If memory was exhausted the server
         may be at fault, and its failure is a result.
@@ -344,14 +345,14 @@ class Execution:
     def _check_killed(
         self, end: signal.Signals | int | None, found: Collection[Disturbance]
     ) -> None:
-        """Raise HarnessError if somebody killed the server."""
+        """Raise HarnessError if another program killed the server."""
         kinds = {each.kind for each in found}
         if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
             run = self._cell.run_id(self._repetition)
             raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
-        """Return the probes of a step; ``client`` is the process id of its load generator."""
+        """Return the probes that sample a step; ``client`` is its load generator's process."""
         # Some DBMSs run inside the load generator, which is then the server process.
         probes = all_probes(server.pid, client) if server.pid else all_probes(client)
         if server.activity is not None:
@@ -359,7 +360,7 @@ class Execution:
         return probes
 
     def _profiled(self, server: Server, client: int) -> list[Probe]:
-        """Return the probes of a step, with the profiler if the workload asks for a profile."""
+        """Return the probes with a CPU profiler, if the workload asks for a profile."""
         probes = self._probes(server, client)
         if self._cell.workload.profile:
             self._profile = Profile(server.pid or client, self._folder / "perf.data")
@@ -367,7 +368,7 @@ class Execution:
         return probes
 
     def _keep_profile(self, folder: str, step: Step) -> None:
-        """Keep the profile of a step, if there is one; note a failure once."""
+        """Put the CPU profile of a step into the bundle; report a failure only once."""
         profile, self._profile = self._profile, None
         if profile is None:
             return
@@ -383,7 +384,7 @@ class Execution:
         self._files[f"{folder}/profile.svg"] = flame_graph(stacks, title).encode()
 
     def _keep_plans(self, server: Server) -> None:
-        """Keep the plans of the statements. A failure is noted and does not fail the run."""
+        """Put the query plans into the bundle. A failure does not fail the run."""
         command = self._family.explain(self._cell.workload, server.connection, self._seed)
         if not command:
             return
@@ -435,7 +436,7 @@ class Execution:
         return ""
 
     def _check_space(self, text: str) -> None:
-        """Raise UserError if the disk is full.
+        """Raise UserError if the disk is too full to continue.
 
         The revision is not at fault, and the user can fix it.
         """

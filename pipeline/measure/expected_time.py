@@ -1,4 +1,4 @@
-"""Expected duration of a plan's steps: the family's estimate, then the last observed duration.
+"""Estimate how long the steps of a plan will take, from the workload or the last duration seen.
 
 The estimate is good for a step of fixed duration. A step that ends when its rows are processed has
 no good estimate until it has run once.
@@ -17,10 +17,10 @@ _Key = tuple[str, str, str]
 
 
 class Expectation:
-    """The expected duration of the steps of some runs, in seconds, warm-up included."""
+    """The expected duration of the remaining steps, in seconds, with their warm-ups."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
-        """Expect the steps of the given cells; pass a cell once for each of its runs."""
+        """Expect the steps of these cells; a cell stands once for each of its runs."""
         self._left: Counter[_Key] = Counter()
         self._seconds: dict[_Key, float] = {}
         for cell in cells:
@@ -33,17 +33,17 @@ class Expectation:
 
     @property
     def left(self) -> float:
-        """The expected seconds of the steps that have not ended."""
+        """The expected seconds of all steps that have not ended."""
         return sum(count * self._seconds[key] for key, count in self._left.items())
 
     def again(self, cell: Cell) -> None:
-        """Expect the steps of a cell once more, because its run is repeated."""
+        """Expect the steps of a cell once more, because its run must be repeated."""
         for action in find_family(cell.workload.family).actions(cell.workload):
             if isinstance(action, Measure):
                 self._left[_key(cell, action.step)] += 1
 
     def over(self, cell: Cell, step: Step, took: float | None) -> None:
-        """Expect a step once less, and equal steps to take ``took`` s; None keeps the estimate."""
+        """Remove a step that has ended, and expect ``took`` seconds of equal steps from now on."""
         key = _key(cell, step)
         self._left[key] -= 1
         if took is not None:

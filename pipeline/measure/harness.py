@@ -1,4 +1,4 @@
-"""Errors of the harness: a run that failed because of nightshift or its machine, not the DBMS."""
+"""Errors of the harness: failures caused by nightshift or its machine, not by the DBMS."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, s
 
 
 class HarnessError(UserError):
-    """A run ended with an error of the harness: it is no result of the DBMS and does not count."""
+    """A run failed because of nightshift or its machine, so it says nothing of the DBMS."""
 
 
 def client_error(done: Executed) -> str:
-    """Return why a failed load generator is a harness error, or an empty string.
+    """Return why a load generator failed, if the harness is to blame; otherwise "".
 
     A crash is a result: sysbench crashes when a server that crashed breaks its connections, and
     some DBMSs run inside the load generator.
@@ -46,7 +46,7 @@ def client_error(done: Executed) -> str:
 
 
 def server_end(pid: int | None, *, wait: float = 0.0) -> signal.Signals | int | None:
-    """Return how a server's first process ended: a signal or an exit code; None if it lives.
+    """Return how a server ended, by a signal or an exit code; None if it still runs.
 
     Waits for its end at most ``wait`` seconds: a killed process closes its sockets before it has
     ended. The process is not reaped. None, too, without a process.

@@ -1,4 +1,4 @@
-"""The remaining runs of a plan as jobs for machines elsewhere."""
+"""Divide the remaining runs of a plan into jobs for other machines, as a GitHub matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = 16
 
 
 class Job(Frozen):
-    """Cells that one machine measures in one go, each with all its repetitions.
+    """Cells for one machine to measure in one go, each with all of its repetitions.
 
     ``cells`` has the beginnings of their keys, separated by spaces. ``runner`` has the labels of
     the machine's runner. ``seconds`` is the expected duration of the steps.
@@ -37,7 +37,7 @@ def jobs_of(
     most: int = MOST_JOBS,
     limits: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Job]:
-    """Return the jobs that measure the remaining runs: one cell each, while there are few cells.
+    """Divide the remaining runs into jobs: one for each cell, or for several if there are many.
 
     Cells are grouped if there are more than ``most``, or more of a machine class than its limit in
     ``limits``. A group has cells of one machine class and, as far as possible, of one build.
@@ -81,7 +81,7 @@ def jobs_of(
 
 
 def chosen(remaining: Sequence[tuple[Cell, int]], keys: Sequence[str]) -> list[tuple[Cell, int]]:
-    """Return the runs of the cells whose keys begin with one of ``keys``."""
+    """Return the runs of those cells whose keys begin with one of ``keys``."""
     return [(cell, n) for cell, n in remaining if cell.key.startswith(tuple(keys))]
 
 

@@ -1,4 +1,4 @@
-"""Plan: turn the configuration and the known revisions into the cells to be measured."""
+"""The plan stage: from the configuration and the known revisions to the cells of a night."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEWEST = 12
 
 
 class Line(Frozen):
-    """A sequence of revisions of a target; a revision's position is its place in it.
+    """A sequence of revisions of a target, with the cells to measure for each revision.
 
     ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
     stay on the line because they were measured while they were among its newest; nights no longer
@@ -58,23 +58,23 @@ class Line(Frozen):
 
     @property
     def imported(self) -> bool:
-        """Whether the line was imported."""
+        """Whether the results on this line were imported."""
         return bool(self.metrics)
 
     def due(self) -> tuple[Cell, ...]:
-        """Return the cells that a night measures, without those of kept revisions."""
+        """Return the cells of this line that a night measures."""
         return tuple(cell for cell in self.cells if cell.revision.label not in self.kept)
 
     def classes(self) -> list[str]:
-        """Return the machine classes that measure the line, each once."""
+        """Return the machine classes that measure this line, each once."""
         return list(dict.fromkeys(cell.machine_class for cell in self.cells))
 
     def workloads(self) -> list[Workload]:
-        """Return the workloads, each once for every number of clients."""
+        """Return the workloads of this line, once for every number of clients."""
         return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
 
     def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:
-        """Return the keys of the cells, optionally of one workload or machine class only."""
+        """Return the keys of this line's cells, or of those of one workload or machine class."""
         return [
             cell.key
             for cell in self.cells
@@ -82,7 +82,7 @@ class Line(Frozen):
         ]
 
     def only(self, labels: Collection[str]) -> Line:
-        """Return the line with the revisions of these labels alone."""
+        """Return this line with only the revisions that have these labels."""
         if all(revision.label in labels for revision in self.revisions):
             return self
         return self.model_copy(
@@ -95,41 +95,41 @@ class Line(Frozen):
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """The position of each revision, by its label."""
+        """The position of each revision on this line, by its label."""
         return {revision.label: place for place, revision in enumerate(self.revisions)}
 
 
 class Plan(Frozen):
-    """The cells of the lines that a night measures, and the number of repetitions of each."""
+    """All cells of all lines, and how often a night measures each."""
 
     lines: tuple[Line, ...]
     repetitions: int
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, line by line; a cell that lines share appears once."""
+        """All cells of the plan, line by line; a cell on several lines appears once."""
         return tuple({cell.key: cell for line in self.lines for cell in line.cells}.values())
 
     @cached_property
     def due(self) -> tuple[Cell, ...]:
-        """The cells that a night measures, in the same order, without those of kept revisions."""
+        """The cells that a night measures, without those of revisions that are only kept."""
         return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
 
     def keys(self) -> list[str]:
-        """Return the keys of the cells."""
+        """Return the keys of all cells of the plan."""
         return [cell.key for cell in self.cells]
 
     @cached_property
     def hash(self) -> str:
-        """Digest of the plan: conclusions about one plan do not apply to another."""
+        """A digest of the plan, so that a result is not used with another plan."""
         return digest([[line.name, line.keys()] for line in self.lines])
 
     def imports(self, line: str) -> bool:
-        """Return whether a line of the plan, by its name, was imported."""
+        """Return whether the results on the line with this name were imported."""
         return any(each.imported for each in self.lines if each.name == line)
 
     def of_class(self, machine_class: str) -> Plan:
-        """Return the plan with the cells of one machine class only."""
+        """Return the plan with the cells of only one machine class."""
         lines = tuple(
             line.model_copy(
                 update={
@@ -141,16 +141,16 @@ class Plan(Frozen):
         return self.model_copy(update={"lines": lines})
 
     def of_revision(self, line: str, label: str) -> Plan:
-        """Return the plan of one revision of one line only."""
+        """Return the plan with only one revision of one line."""
         (whole,) = (each for each in self.lines if each.name == line)
         return self.model_copy(update={"lines": (whole.only({label}),)})
 
     def runs_of(self, cell: Cell) -> int:
-        """Return the number of runs of a cell: one if counted, because counts repeat exactly."""
+        """Return how many runs a cell needs: one if it is counted, because counts are exact."""
         return 1 if cell.workload.mode is Mode.COUNT else self.repetitions
 
     def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
-        """Return the runs not in ``measured`` (pairs of cell key and repetition), in order.
+        """Return the runs of the plan that are not in ``measured``, in order.
 
         Repetitions are interleaved: the first of all cells, then the second of all. A drift of the
         machine then affects all cells alike. Every other pass runs backwards, which cancels a drift
@@ -166,7 +166,7 @@ class Plan(Frozen):
 
 
 def quicken(config: Config) -> Config:
-    """Return the configuration with the [quick] settings in place of the usual ones.
+    """Return the configuration with its ``[quick]`` settings, for a short night.
 
     A workload gets the quick steps that its family knows; if there are none, it keeps its own.
     Options that depend on the workload's scale are dropped.
@@ -194,13 +194,13 @@ def quicken(config: Config) -> Config:
 
 
 def profiled(config: Config) -> Config:
-    """Return the configuration with a CPU profile enabled for every workload."""
+    """Return the configuration with a CPU profile of every workload."""
     workloads = tuple(each.model_copy(update={"profile": True}) for each in config.workload)
     return config.model_copy(update={"workload": workloads})
 
 
 def check_workloads(file: ConfigFile) -> None:
-    """Refuse unknown families, steps and build options, in the file and its [quick] table.
+    """Refuse workloads, steps and build options in ``nightshift.toml`` that do not exist.
 
     Also refuse a workload on a line whose target the family does not run on.
     """
@@ -231,7 +231,7 @@ def check_workloads(file: ConfigFile) -> None:
 
 
 def _check_quick_steps(file: ConfigFile) -> None:
-    """Refuse a step of the [quick] table that no family of the workloads knows."""
+    """Refuse steps in the ``[quick]`` table that no workload has."""
     quick = file.config.quick
     families = [find_family(section.family) for section in file.config.workload]
     known = {step for family in families for step in _known_steps(family, quick.steps)}
@@ -252,7 +252,7 @@ def make_plan(
     measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
     also: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return everything that a night measures, in the order of the first repetition.
+    """Return the plan of a night, in the order of the first repetition.
 
     ``machines`` has one machine of each class that measures. A class of the configuration measures
     the lines that its table names; any other class measures all lines. ``quick`` and ``profile``
@@ -313,7 +313,7 @@ def make_cell(
     options: str,
     machine: Machine,
 ) -> Cell:
-    """Return the cell of a revision, with the DBMS configuration of the ``index``-th workload.
+    """Return the cell of a revision for the ``index``-th workload of ``nightshift.toml``.
 
     Raises UserError, with file and line, for an unknown configuration.
     """
@@ -328,7 +328,7 @@ def make_cell(
 
 
 def workload_at(file: ConfigFile, index: int, quick: bool) -> Workload:
-    """Return the ``index``-th workload of the configuration, with the first number of clients."""
+    """Return the ``index``-th workload of ``nightshift.toml``, with its first client count."""
     section = (quicken(file.config) if quick else file.config).workload[index]
     return _workload(file, ("workload", index), section, section.clients[0])
 
@@ -341,7 +341,7 @@ def workloads_at(file: ConfigFile, index: int, quick: bool) -> list[Workload]:
 
 
 def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
-    """Return the index in the configuration of the workload that a planned workload came from.
+    """Return which ``[[workload]]`` table, by number, a planned workload came from.
 
     Raises UserError if the configuration no longer has it.
     """
@@ -376,7 +376,7 @@ def _server_config(
 def _workload(
     file: ConfigFile, table: tuple[str | int, ...], section: WorkloadSection, clients: int
 ) -> Workload:
-    """Return the workload of a section; errors name ``table``, which has its settings."""
+    """Return the workload that a table of ``nightshift.toml`` describes."""
     try:
         family = find_family(section.family)
     except KeyError as error:
@@ -411,7 +411,7 @@ def _workload(
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that are steps or groups of a family."""
+    """Return the names of all steps and groups of steps of a workload family."""
 
     def known(step: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The tools that a target needs on this machine, their versions and how to install them."""
+"""The tools (compilers, load generators) that a target needs here, and how to install them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPILING = (
 
 
 class Need(NamedTuple):
-    """A tool, its version (empty if it is missing), why it is needed and how to install it."""
+    """A needed tool: its version if installed, its purpose, and how to install it."""
 
     tool: str
     version: str
@@ -41,7 +41,7 @@ class Need(NamedTuple):
 
 
 def prerequisites_of(target: str, supply: Supply) -> list[Need]:
-    """Return the tools that a target with this supply needs, installed or not."""
+    """Return the tools that a target needs with this supply, installed or not."""
     wanted = list(_BY_KIND.get(supply.kind, ()))
     if not supply.prebuilt:
         wanted += _COMPILING
@@ -53,7 +53,7 @@ def prerequisites_of(target: str, supply: Supply) -> list[Need]:
 
 
 def _version(tool: str) -> str:
-    """Return the first line of a tool's version output; empty if the tool is not installed."""
+    """Return the version that a tool prints; empty if the tool is not installed."""
     if shutil.which(tool) is None:
         return ""
     shown = subprocess.run(

@@ -1,4 +1,4 @@
-"""Progress of the long stages, and the interface of what shows it."""
+"""The interface through which long stages report their progress."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pipeline.model import Cell, Step
 
 
 class Watcher:
-    """Receives the progress of a night, and shows nothing; subclasses show or record it."""
+    """Receives the progress of a night. This base class shows nothing; subclasses do."""
 
     def begin(self, stage: str, total: float) -> None:
-        """Begin a stage; ``total`` is its size in seconds or in items."""
+        """Begin to show a stage; ``total`` is its size in seconds or in items."""
 
     def note(self, text: str) -> None:
-        """Show a line of text."""
+        """Show a line of text beside the progress."""
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Begin an execution of a cell."""
+        """Show that an execution of a cell begins."""
 
     def step_begins(self, step: Step) -> None:
-        """Begin a step of the run."""
+        """Show that a step of the run begins."""
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Advance the stage by ``amount``; ``left``, if given, replaces the remaining size."""
+        """Show that ``amount`` of the stage is done; ``left`` replaces the remaining size."""
 
     def end(self) -> None:
-        """End the stage."""
+        """End the display of the stage."""
 
     @contextmanager
     def stage(self, stage: str, total: float) -> Iterator[None]:
-        """Show a stage that ends with the block."""
+        """Show a stage of the night while the block runs."""
         self.begin(stage, total)
         try:
             yield
@@ -40,12 +40,12 @@ class Watcher:
 
 
 class Silent(Watcher):
-    """A watcher that shows nothing."""
+    """A watcher that shows no progress."""
 
 
 @contextmanager
 def counting(watcher: Watcher, stage: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a stage that counts items; show nothing if there are none.
+    """Show a stage as a count of items, or show nothing if there are no items.
 
     Yields the function to call once for each item.
     """

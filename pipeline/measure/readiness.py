@@ -1,4 +1,4 @@
-"""Check that this machine has what a configuration needs before anything can be measured."""
+"""Check that this machine has what ``nightshift.toml`` needs, before a night begins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUP = "nightshift"
 
 
 def ready(file: ConfigFile) -> Iterator[CheckResult]:
-    """Yield the result of each check. Creates and changes nothing.
+    """Yield the result of each check of this machine. Nothing is created or changed.
 
     A night needs all of them, so each bad result refuses the night.
     """
@@ -70,7 +70,7 @@ def ready(file: ConfigFile) -> Iterator[CheckResult]:
 
 
 def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
-    """Return the result of an action as a check.
+    """Turn an action that may raise UserError into a check with its finding.
 
     A UserError makes it bad: the text before the first "; " is the value, the rest the remedy.
     """
@@ -92,7 +92,7 @@ def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
 
 
 def _account() -> Account:
-    """Return the account that servers run as; run as root, the first night creates it."""
+    """Return the unprivileged account that servers run as."""
     uid = os.geteuid()
     if uid != 0:
         return Account(name=pwd.getpwuid(uid).pw_name, uid=uid, gid=os.getegid(), switch=False)
@@ -156,7 +156,7 @@ _INSTALL = "apt-get install "
 
 
 def _writable(folder: Path, setting: str, account: Account | None) -> str:
-    """Refuse a folder that cannot be created, written to, or entered by the account."""
+    """Refuse a folder in which nightshift or its account could not write."""
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise UserError(

@@ -1,4 +1,4 @@
-"""The commit of a release on a branch, from the release's tag in the branch's repository."""
+"""Find the commit of a release on a branch, by the release's tag in the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.text.errors import UserError
 
 
 def commit_of(release: str, branch: Offer, cache: Path) -> str:
-    """Return the hash of the newest commit of a branch that is in a release.
+    """Return the hash of the newest commit of a branch that a release contains.
 
     Raises UserError for a release without a tag in the repository of the branch.
     """

@@ -1,4 +1,4 @@
-"""The stages build and run: every build and every run of a plan."""
+"""The build and run stages: make every build and execute every run of a plan."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Builds(NamedTuple):
 
 
 def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
-    """Obtain every build that the cells need; builds in the cache take no time.
+    """Make every build that the cells need; builds in the cache take no time.
 
     A failed build does not stop the others.
     """
@@ -88,7 +88,7 @@ def _obtain(missing: Sequence[Cell], builder: Builder, builds: Builds, watcher: 
 
 
 class BuildState(Frozen):
-    """The state of one build in ``results/builds.json``: its hash, or the failure."""
+    """The state of one build in ``results/builds.json``: its hash, or why it failed."""
 
     target: str
     source: str
@@ -105,7 +105,7 @@ _BUILDS = TypeAdapter(list[BuildState])
 
 
 def save_builds(builds: Builds, results: Path) -> None:
-    """Update the states of builds in ``results``."""
+    """Save the states of builds in the results folder."""
     known = {state_key(state): state for state in load_builds(results)}
     named = ("target", "source", "version", "options")
     for key, build in builds.made.items():
@@ -116,7 +116,7 @@ def save_builds(builds: Builds, results: Path) -> None:
 
 
 def add_builds(states: Iterable[BuildState], results: Path) -> None:
-    """Merge the states of builds from another machine; a new state replaces an older one."""
+    """Add the states of builds from another machine; a newer state replaces an older one."""
     known = {state_key(state): state for state in [*load_builds(results), *states]}
     _write_builds(list(known.values()), results)
 
@@ -127,18 +127,18 @@ def _write_builds(states: list[BuildState], results: Path) -> None:
 
 
 def load_builds(results: Path) -> list[BuildState]:
-    """Return the states of the builds of earlier nights; none if the file is unreadable."""
+    """Return the saved states of builds; none if the file is missing or unreadable."""
     return read_json(results / BUILDS_FILE, _BUILDS.validate_json) or []
 
 
 def unbuilt(results: Path, cells: Iterable[Cell]) -> dict[str, str]:
-    """Return why revisions have no build, in a line each, by the keys of their cells."""
+    """Return why revisions have no build, one line each, by the keys of their cells."""
     failures = {state_key(state): state.failure for state in load_builds(results) if state.failure}
     return {cell.key: failures[build_key(cell)] for cell in cells if build_key(cell) in failures}
 
 
 def state_key(state: BuildState) -> BuildKey:
-    """Return the identity of the build that a state is of, as :func:`build_key`."""
+    """Return the key of the build that a saved state belongs to."""
     return state.target, state.source, state.version, state.options
 
 
@@ -156,7 +156,7 @@ def run_all(
     preflight: Callable[[Mode], dict[str, str]],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> dict[str, str]:
-    """Execute the runs and write the bundle of each.
+    """Execute the runs and write a bundle of each.
 
     Counted runs come first, several at once, then the timed ones in order, one at a time.
 
@@ -214,17 +214,19 @@ def run_all(
         watcher.end()
     failed = attempts[0].failures | attempts[1].failures
     for name, why in failed.items():
-        _LOG.warning(f"{name}: harness error, it does not count as measured: {why}")
+        _LOG.warning(
+            f"{name} failed for a reason outside of the DBMS and does not count as measured: {why}"
+        )
     if left := sum(each.left for each in attempts):
         _LOG.warning(
-            f"{BROKEN} harness errors in a row: {plural(left, 'run')} left for another "
-            "night; repair the machine"
+            f"{BROKEN} runs in a row failed for reasons outside of the DBMS: "
+            f"{plural(left, 'run')} left for another night; check this machine"
         )
     return failed
 
 
 def build_key(cell: Cell) -> BuildKey:
-    """Return the identity of a cell's build within a night."""
+    """Return the key of the build that a cell needs."""
     supply = cell.revision.supply.name if cell.revision.supply else ""
     return cell.revision.target, supply, cell.revision.version, cell.build_options
 
@@ -240,7 +242,7 @@ def measure_cell(
     expectation: Expectation,
     guard: Guard,
 ) -> Path:
-    """Execute a cell on a fresh server and return the path of its bundle.
+    """Execute a cell on a freshly started server and return the path of its bundle.
 
     The mode of the workload decides whether its steps are timed or counted. A failed step is
     recorded as failed and the next one runs. Disturbed measurements are repeated

@@ -1,4 +1,4 @@
-"""The configuration that a DBMS runs with: one of its target's, or one of nightshift.toml."""
+"""Find the configuration that a DBMS runs with: a published one, or one of ``nightshift.toml``."""
 
 from __future__ import annotations
 
@@ -91,13 +91,14 @@ def check_configs(file: ConfigFile) -> None:
             if following in chain:
                 raise file.problem(
                     ("config", index, "extends"),
-                    f"{' extends '.join((*chain, following))}; end the circle",
+                    f"{' extends '.join((*chain, following))}; remove one `extends`, so that the "
+                    "circle ends",
                 )
             chain.append(following)
 
 
 def _is_for(section: ServerConfigSection, revision: Revision) -> bool:
-    """Return whether a configuration is for a revision; a commit counts as its major's newest."""
+    """Return whether a configuration is for a revision of the DBMS."""
     numbers = revision.order
     if revision.supply is not None and revision.supply.commits:
         numbers = (*version_bound(revision.major, ()), sys.maxsize)

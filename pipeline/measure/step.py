@@ -1,4 +1,4 @@
-"""Run one step: start the load generator, sample the probes, keep the raw output."""
+"""Run one step: start the load generator, sample the probes, and keep the raw output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 120.0
 
 
 class Executed(Frozen):
-    """The result of a command: its output, its exit code, and the samples of the probes."""
+    """A finished command: its output, its exit code, and the samples taken beside it."""
 
     text: str
     exit_code: int
@@ -51,7 +51,7 @@ def execute(
     limit: float,
     patience: float = PATIENCE,
 ) -> Executed:
-    """Run a command to its end; sample from the line at which ``started`` returns true.
+    """Run a command to its end. Sampling begins with the output line that ``started`` accepts.
 
     ``probes`` returns the probes for the process id of the command. ``measure`` is the length of
     the measured part and ``limit`` the most that the whole may take, in seconds. A command that

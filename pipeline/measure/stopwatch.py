@@ -1,4 +1,4 @@
-"""The duration of each stage of a night."""
+"""Measure how long each stage of a night takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.model import Cell, Step
 
 
 class Stopwatch:
-    """Counts the seconds of stages. Time in a nested stage counts for the inner stage only."""
+    """Measures the seconds of each stage. A stage inside another one counts for itself only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -21,7 +21,7 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the time inside the block for a stage."""
+        """Measure the time of a stage while the block runs."""
         self.begin(name)
         try:
             yield
@@ -29,17 +29,17 @@ class Stopwatch:
             self.end()
 
     def begin(self, stage: str) -> None:
-        """Count time for a stage from now on, until its ``end``."""
+        """Begin to measure the time of a stage, until ``end``."""
         self._count()
         self._running.append(stage)
 
     def end(self) -> None:
-        """End the current stage and continue the one around it."""
+        """End the current stage, and continue to measure the stage around it."""
         self._count()
         self._running.pop()
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of each stage so far, in the order the stages were begun."""
+        """Return the seconds of each stage so far, in the order in which stages began."""
         self._count()
         return dict(self._seconds)
 
@@ -52,33 +52,33 @@ class Stopwatch:
 
 
 class Timed(Watcher):
-    """A watcher that forwards to another one and times the stages."""
+    """A watcher that measures the time of stages and passes everything on to another watcher."""
 
     def __init__(self, watcher: Watcher, stopwatch: Stopwatch) -> None:
         self._watcher, self._stopwatch = watcher, stopwatch
 
     def begin(self, stage: str, total: float) -> None:
-        """Begin to count time for the stage."""
+        """Begin to measure the time of a stage, and pass the call on."""
         self._stopwatch.begin(stage)
         self._watcher.begin(stage, total)
 
     def note(self, text: str) -> None:
-        """Forward."""
+        """Pass a line of text on to the other watcher."""
         self._watcher.note(text)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Forward."""
+        """Pass the begin of a run on to the other watcher."""
         self._watcher.run_begins(cell, repetition)
 
     def step_begins(self, step: Step) -> None:
-        """Forward."""
+        """Pass the begin of a step on to the other watcher."""
         self._watcher.step_begins(step)
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Forward."""
+        """Pass the progress on to the other watcher."""
         self._watcher.advance(amount, left)
 
     def end(self) -> None:
-        """End the stage and continue the one around it."""
+        """End the time of a stage, and pass the call on."""
         self._watcher.end()
         self._stopwatch.end()

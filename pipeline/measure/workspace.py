@@ -1,4 +1,4 @@
-"""Private folders that servers run in; the next night removes those of a killed one."""
+"""The private folders in which servers run; folders of a killed night are removed by the next."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pipeline.text.errors import UserError
 
 
 class Workspace:
-    """The part of the cache that servers run in. Only the holder of the lease uses it."""
+    """The part of the cache in which servers run; only one night at a time uses it."""
 
     def __init__(self, cache: Path, account: Account, lease: Lease | None = None) -> None:
-        """Use a cache, with the given lease or that of this machine."""
+        """Use a cache folder, with the given lease or the lease of this machine."""
         self.account = account
         self.cache = cache
         self.lease = lease or machine_lease()
@@ -30,7 +30,7 @@ class Workspace:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the machine, so that two nights never disturb each other's measurements.
+        """Hold the machine's lease, so that two nights never measure at the same time.
 
         Removes the folders that a killed night left. Raises UserError while another night runs,
         whatever cache and results folder it uses.
@@ -45,7 +45,7 @@ class Workspace:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep out another process that uses this cache, under another lease or under ours.
+        """Refuse to share the cache folder with another process.
 
         It would remove our servers' folders as those of a killed night. It may run in another
         container, or be a second process started under the same ``lease take``.
@@ -60,14 +60,14 @@ class Workspace:
             yield
 
     def check_tools(self) -> None:
-        """Refuse a machine that lacks the tools that confine processes."""
+        """Refuse a machine without the tools that confine a server's processes."""
         for tool in ("setpriv", "taskset"):
             if shutil.which(tool) is None:
                 raise UserError(f"{tool} is not installed; install the package util-linux")
 
     @contextmanager
     def folder(self, name: str) -> Iterator[Path]:
-        """Yield a private folder and delete it afterwards."""
+        """Yield a new private folder for a server, and delete it afterwards."""
         folder = self._runs / name
         self.account.own(folder)
         try:
@@ -76,7 +76,7 @@ class Workspace:
             shutil.rmtree(folder, ignore_errors=True)
 
     def template(self, build: Build) -> Path:
-        """Return the empty database of a build; the first call creates it."""
+        """Return the empty database of a build; it is created on the first call."""
         folder = self._templates / build.target / build.hash
         # Counted runs of one build begin at once.
         with self._making:

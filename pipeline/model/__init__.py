@@ -1,4 +1,4 @@
-"""The vocabulary as types. Everything may import this; it imports no other package of nightshift.
+"""The vocabulary as types, which every package may import; it imports no other package.
 
 The flow of the data; each object is created once and then only read::
 

@@ -1,4 +1,4 @@
-"""The base of all vocabulary types, and their digest."""
+"""The base of all vocabulary types, and the digest of a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with changed fields; cached properties of the original are not copied."""
+        """Return a copy with some fields changed, without cached properties of the original."""
         copied = super().model_copy(update=update, deep=deep)
         for derived in copied.__dict__.keys() - type(self).model_fields.keys():
             del copied.__dict__[derived]

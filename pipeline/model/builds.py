@@ -1,4 +1,4 @@
-"""Revisions, their builds and configurations."""
+"""Types for revisions of a DBMS, their builds and their configurations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Revision(Frozen):
 
     @cached_property
     def label(self) -> str:
-        """The name in tables and charts: ``17.11``, or ``17.11#2`` for a control."""
+        """The name in tables and charts, as ``17.11``, or ``17.11#2`` for a control."""
         return self.version if self.copy_number == 1 else f"{self.version}#{self.copy_number}"
 
 
@@ -68,7 +68,7 @@ class BuildOptions(Frozen):
 
 
 class Provenance(Frozen):
-    """The origin of a build, exact enough to reproduce it.
+    """Where a build came from, exact enough to make it again.
 
     ``sha256`` identifies the download. Builds compiled here also have the commit, the compiler with
     its version, the flags, and the SHA-256 of each applied patch. ``libraries`` are the machine's
@@ -107,7 +107,7 @@ class Build(Frozen):
 
 
 class ServerConfig(Frozen):
-    """A named DBMS configuration, with the content of its file.
+    """A named configuration of a DBMS, with the content of its file.
 
     ``family`` is the name that a series keeps across versions (x10a); ``name`` adds the scale
     (x10a_c8r32: 8 cores, 32 GB). ``exceeds`` is the size in bytes that a database must exceed for a
@@ -121,5 +121,5 @@ class ServerConfig(Frozen):
 
     @cached_property
     def hash(self) -> str:
-        """Digest of the file's content."""
+        """A digest of the content of the configuration file."""
         return digest(self.text)

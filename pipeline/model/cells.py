@@ -1,4 +1,4 @@
-"""Workloads, and the cells that the planner schedules."""
+"""Types for workloads, and for cells, which say what is to be measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Step(Frozen):
 
 
 class Scale(Frozen):
-    """Size and duration: tables, rows per table, clients, measured seconds and warm-up seconds.
+    """The size and duration of a workload: tables, rows, clients, seconds.
 
     Zero if a published result does not state it.
     """
@@ -34,7 +34,7 @@ class Scale(Frozen):
 
 
 class Mode(StrEnum):
-    """How a step is measured: operations per second, or instructions per operation."""
+    """How a step is measured: timed (operations per second) or counted (instructions per one)."""
 
     TIME = "time"
     COUNT = "count"
@@ -66,12 +66,12 @@ class Workload(Frozen):
 
     @cached_property
     def hash(self) -> str:
-        """Digest: workloads with equal hashes measure the same thing."""
+        """A digest: workloads with equal digests measure the same."""
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
 class Control(Frozen):
-    """What makes a run a control: its name, its machine (the hostname), and its night.
+    """What makes a run a control: the control's name, the machine and the night.
 
     A night is a day in UTC.
     """
@@ -82,7 +82,7 @@ class Control(Frozen):
 
 
 class Cell(Frozen):
-    """What the planner schedules: build x config x machine class x workload.
+    """What is to be measured: a build with a configuration, a workload and a machine class.
 
     The number of clients is part of the workload's scale. A ``control`` is measured every night on
     every machine, and is on no line. ``imported`` is the line of an imported result, which no night
@@ -99,7 +99,7 @@ class Cell(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """Identity of the cell: a measured one is not measured again."""
+        """The identity of the cell; a cell that has been measured is not measured again."""
         if self.imported:
             return digest([self.imported, self.revision.label, self.workload.hash])
         control = {"control": self.control.model_dump(mode="json")} if self.control else {}
@@ -117,5 +117,5 @@ class Cell(Frozen):
         )
 
     def run_id(self, repetition: int) -> str:
-        """Name of one execution of this cell; the same for every attempt."""
+        """The name of one run of this cell, the same for repeated attempts."""
         return f"{self.revision.target}-{self.revision.label}-{self.key[:12]}-r{repetition}"

@@ -1,4 +1,4 @@
-"""Series, the changes in them, and regressions."""
+"""Types for series, changes in them, and regressions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.model.cells import Mode
 
 
 class SeriesKey(Frozen):
-    """The identity of a series: everything but the revision.
+    """The identity of a series: all that was measured, except the revision.
 
     ``config`` is the configuration's family, ``workload`` the workload's name and ``workload_hash``
     its digest.
@@ -45,12 +45,12 @@ class Pattern(Frozen):
     metric: str = "*"
 
     def matches(self, key: SeriesKey) -> bool:
-        """Return whether a series matches."""
+        """Return whether the pattern selects a series."""
         return all(fnmatchcase(getattr(key, name), pattern) for name, pattern in self)
 
 
 class RegressionKind(StrEnum):
-    """What changed: the level of a figure, the spread of its runs, an SLA, or many levels a little.
+    """What changed: a level, the spread between runs, an SLA, or many levels by a little.
 
     A creep is a cumulative change of the level against an anchor that no single step shows.
     """
@@ -62,7 +62,7 @@ class RegressionKind(StrEnum):
 
     @property
     def of_levels(self) -> bool:
-        """Whether the level differs between the two ends, so that their ratio shows the change."""
+        """Whether the two ends differ in level, so that their ratio shows the change."""
         return self in (RegressionKind.LEVEL, RegressionKind.CREEP)
 
 
@@ -81,7 +81,7 @@ class Contribution(Frozen):
 
 
 class CreepParts(Frozen):
-    """The largest contributions to a creep, in the order of the line, and the remainder.
+    """What a creep consists of: its largest contributions in order, and the remainder.
 
     All contributions that are no steps, and the remainder, sum to the effect of the shift.
     """
@@ -93,7 +93,7 @@ class CreepParts(Frozen):
 
 
 class Shift(Frozen):
-    """A change point of one series, in the labels of its line.
+    """A change of one series, from the last good revision to the first bad one.
 
     ``effect`` is the relative change of the level, ``worse`` whether that is the bad direction.
     ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
@@ -121,7 +121,7 @@ class Shift(Frozen):
 
 
 class RegressionState(StrEnum):
-    """The state of a regression. Only confirmed ones are filed."""
+    """The state of a regression (suspected, confirmed, ...); only confirmed ones are filed."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -132,7 +132,7 @@ class RegressionState(StrEnum):
 
 
 class Culprit(Frozen):
-    """The result of a bisection: the revision that caused a regression.
+    """The revision that caused a regression, as bisection found it.
 
     ``revision`` is the first bad one and ``parent`` the last good one. ``between`` has revisions
     that cannot be excluded, because they were not or cannot be measured. ``probability`` is that of
@@ -148,7 +148,7 @@ class Culprit(Frozen):
     subject: str = ""
 
     def __str__(self) -> str:
-        """Describe it in a line: one revision with its parent, or a range with its probability."""
+        """Describe the culprit in one line: a revision, or a range with its probability."""
         if not self.confirmed:
             # Rounded down: 99.6 % must not show as 100 %.
             sure = f"{math.floor(100 * self.probability)} %"
@@ -159,14 +159,14 @@ class Culprit(Frozen):
 
 
 class Excused(Frozen):
-    """A shift that is no regression, because a change of its machine may explain it."""
+    """A change of a series that is no regression, because the machine may explain it."""
 
     machine: str
     shift: Shift
 
 
 class Regression(Frozen):
-    """Shifts with one cause: one line, one range of revisions, many series.
+    """Changes of many series with one cause: one line and one range of revisions.
 
     An improvement is the same with ``worse`` false. ``fingerprint`` stays the same from night to
     night, so that one cause gives one issue. ``recovers`` is, for an improvement, the fingerprint

@@ -1,4 +1,4 @@
-"""Counted steps: the instructions of an operation, as a whole and by function."""
+"""Types for counted steps: the instructions of an operation, in total and by function."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CallCost(NamedTuple):
 
 
 class StepCounts(Frozen):
-    """What one counted step costs per operation.
+    """What one operation of a counted step costs: instructions in total and by function.
 
     The figures are the difference between two runs of the step, of ``operations[0]`` and
     ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
@@ -73,13 +73,13 @@ class StepCounts(Frozen):
 
     @property
     def large_functions(self) -> tuple[FunctionCost, ...]:
-        """The functions that execute at least LEAST_SHARE of the instructions by themselves."""
+        """The functions that execute a noticeable share of the instructions themselves."""
         least = LEAST_SHARE * self.instructions
         return tuple(each for each in self.functions if each.self_cost >= least)
 
 
 class FunctionCostChange(Frozen):
-    """A function that a change of instructions comes from.
+    """How much one function contributes to a change of instructions.
 
     ``before`` and ``after`` are its own instructions per operation. ``share`` is its part of the
     whole change, without cost that only moved between functions; negative if it counteracts.

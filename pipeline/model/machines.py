@@ -1,4 +1,4 @@
-"""Machines, what is sampled on them, and connections to their servers."""
+"""Types for machines, for what is sampled on them, and for connections to servers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Machine(Frozen):
 
 
 class Pinning(Frozen):
-    """The processors that the server, the client and the harness may use."""
+    """Which processors the server, the client and nightshift itself may use."""
 
     server: tuple[int, ...] = ()
     client: tuple[int, ...] = ()
@@ -62,14 +62,14 @@ class Pinning(Frozen):
 
 
 class FieldKind(StrEnum):
-    """A counter only grows and is used as a rate; a gauge is used unchanged."""
+    """What a sampled value is: a counter that only grows, or a gauge to be used as it is."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
 
 
 class SampledField(NamedTuple):
-    """One field of a sample: its name, kind and unit."""
+    """One value that is sampled every second: its name, kind and unit."""
 
     name: str
     kind: FieldKind
@@ -77,14 +77,14 @@ class SampledField(NamedTuple):
 
 
 class ProbeSample(NamedTuple):
-    """The values of the probes at one moment, ``at`` seconds after the start of the step."""
+    """The sampled values at one moment, ``at`` seconds after the start of the step."""
 
     at: float
     values: Mapping[str, float]
 
 
 class Connection(Frozen):
-    """The address of a started server: its Unix socket, in ``socket_dir``.
+    """How clients reach a started server: its Unix socket, user and database.
 
     ``driver`` is sysbench's name for the protocol (pgsql, mysql). A DBMS without a server has its
     own name as driver, and its database is in ``socket_dir``. The load generator then loads the

@@ -1,4 +1,4 @@
-"""Every metric of a step: its unit, its good direction, its description."""
+"""All metrics of a step: for each its unit, its good direction and its description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Direction(StrEnum):
 
 
 class Metric(Frozen):
-    """A value that is kept for every step, with its unit and its good direction."""
+    """What is measured of every step, as QPS or CPU per operation: unit and good direction."""
 
     name: str
     unit: str
@@ -143,7 +143,7 @@ def change_in_unit(shift: Shift) -> str:
 
 
 def change(shift: Shift) -> str:
-    """Format a change relative to the level before, or in its own unit if that was zero."""
+    """Format a change as a percentage of the level before, or in its unit if that was zero."""
     text = f"{shift.effect:+.1%}" if math.isfinite(shift.effect) else change_in_unit(shift)
     named = shift.kind in (RegressionKind.SPREAD, RegressionKind.CREEP)
     return f"{text} ({shift.kind.value})" if named else text

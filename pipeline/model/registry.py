@@ -1,4 +1,4 @@
-"""Adapters by name, imported on first use.
+"""Adapters (targets, workloads, probes, ...) by name; each module is imported on first use.
 
 Importing all of them loads every driver and network client, which takes longer than most commands.
 """
@@ -13,29 +13,29 @@ T = TypeVar("T")
 
 
 class AdapterRegistry(Mapping[str, T], Generic[T]):
-    """Adapters by name, each created once from the object at ``module:name``."""
+    """Adapters by name; the module of an adapter is imported when it is first used."""
 
     def __init__(self, places: Mapping[str, str], make: Callable[[Any], T]) -> None:
-        """Keep ``places`` by name; ``make`` turns the object at a place into the value."""
+        """Remember where each adapter is; ``make`` turns what is found there into one."""
         self._places = places
         self._make = make
         self._made: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        """Return a value by name; import its module if needed. Raises KeyError if it is unknown."""
+        """Return an adapter by its name. Raises KeyError if the name is unknown."""
         if name not in self._made:
             module, _, attribute = self._places[name].partition(":")
             self._made[name] = self._make(getattr(import_module(module), attribute))
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names, in order, without importing anything."""
+        """Yield the names of all adapters in order, without importing any."""
         return iter(self._places)
 
     def __len__(self) -> int:
-        """Return the number of names."""
+        """Return the number of adapters."""
         return len(self._places)
 
     def __contains__(self, name: object) -> bool:
-        """Return whether a name is known, without importing its module."""
+        """Return whether an adapter has this name, without importing it."""
         return name in self._places

@@ -1,4 +1,4 @@
-"""Runs: the manifest of a bundle, and the output of steps."""
+"""Types for runs: the manifest of a bundle, and the parsed output of steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUNDLE_SCHEMA = 2
 
 
 class StepStatus(StrEnum):
-    """How a step ended. A failed step is a value; it is never averaged away.
+    """How a step ended: it succeeded or failed. Failures are kept, never averaged away.
 
     A step that failed its SLA has figures, but did not sustain the rate of its background work. Its
     throughput is not comparable.
@@ -29,7 +29,7 @@ class StepStatus(StrEnum):
 
 
 class StepRecord(Frozen):
-    """An executed step: its times, its command, its outcome.
+    """What is recorded of an executed step: its times, its command, how it ended.
 
     ``disturbed`` describes what else used the machine meanwhile, one sentence for each kind.
     """
@@ -49,7 +49,7 @@ class StepRecord(Frozen):
 
 
 class PhaseRecord(Frozen):
-    """The time of a phase that is no step: start, load, warm-up, maintenance, stop."""
+    """How long a part of a run took that is no step: start, load, warm-up, maintenance, stop."""
 
     name: str
     seconds: float = Field(ge=0, allow_inf_nan=False)
@@ -67,7 +67,7 @@ _SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb", "s
 
 
 def column_name(target: str, label: str, options: str, config: str) -> str:
-    """Return the published name of a setup: ``pg1711_official.x10a_c2r24``.
+    """Return the published name of a build with a configuration: ``pg1711_official.x10a_c2r24``.
 
     ``label`` is the revision's, ``options`` the build's, ``config`` the configuration's name.
     Imported results have no configuration and keep their name.
@@ -78,12 +78,12 @@ def column_name(target: str, label: str, options: str, config: str) -> str:
 
 
 def attempt_name(run_id: str, attempt: int) -> str:
-    """Return the name of an attempt at a run that was disturbed and does not count."""
+    """Return the name of a disturbed attempt at a run, which does not count."""
     return f"{run_id}.disturbed-{attempt}"
 
 
 class Manifest(Frozen):
-    """The head of a bundle: everything known about a run except its raw output.
+    """Everything known about a run except its raw output; the first file of a bundle.
 
     ``files`` maps every other member of the bundle to its SHA-256. ``sampled`` has the kind
     (counter or gauge) and the unit of every sampled field. ``line`` is set only for imported runs;
@@ -129,12 +129,12 @@ class Manifest(Frozen):
 
     @property
     def name(self) -> str:
-        """Name of the bundle: that of its run, or of a discarded attempt at it."""
+        """The name of the bundle: that of its run, or of a disturbed attempt."""
         return attempt_name(self.run_id, self.attempt) if self.attempt else self.run_id
 
 
 class TimePoint(Frozen):
-    """Throughput of one reporting interval of a step, ``at`` seconds after its start."""
+    """The throughput of a step in one second, ``at`` seconds after the start of the step."""
 
     at: float
     ops_per_second: float
@@ -142,7 +142,7 @@ class TimePoint(Frozen):
 
 
 class Background(Frozen):
-    """Background work beside the statements of a step: the achieved and the wanted rate.
+    """Background work beside the statements of a step: its actual rate, and the wanted one.
 
     ``target`` is None if there is no rate to sustain.
     """
@@ -152,7 +152,7 @@ class Background(Frozen):
 
 
 class StepOutput(Frozen):
-    """The parsed output of the load generator for one step.
+    """What the load generator printed about one step, parsed.
 
     ``operations`` counts queries, or rows for steps whose unit is rows. ``histogram`` is pairs
     (upper bound of the bucket in milliseconds, number of events); ``latency_ms`` has the mean,

@@ -1,4 +1,4 @@
-"""Sinks: the places where regressions are reported."""
+"""Sinks: the places where regressions are reported, as files, GitHub issues or messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSENGERS = frozenset({"webhook", "slack"})
 def find_sinks(
     config: Config, environ: Mapping[str, str] = os.environ, show: Show | None = None
 ) -> list[Sink]:
-    """Return the sinks that a configuration names, each once, without contacting any.
+    """Return the sinks that ``nightshift.toml`` names, each once; nothing is contacted yet.
 
     With ``show`` they send and write nothing, but show what they would. Raises UserError for a sink
     that lacks a setting or a secret.

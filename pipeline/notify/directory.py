@@ -1,4 +1,4 @@
-"""The default sink: a markdown file in a folder for every regression."""
+"""The default sink: a markdown file for every regression in a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r".*-regression-(?P<fingerprint>[0-9a-f]+)\.md")
 
 
 class DirectorySink:
-    """Writes one file per cause, named after the first of its regressions.
+    """Reports regressions as files in a folder, one for each cause.
 
     A reported regression keeps its file, which is updated. If a regression is no longer detected,
     its file is unchanged: only a measured recovery closes it. With ``show``, nothing is written,
@@ -32,11 +32,11 @@ class DirectorySink:
         self._show = show
 
     def decisions(self) -> Sequence[PersonDecision]:
-        """Return nothing: people cannot decide in a file."""
+        """Return nothing, because nobody can decide in a file."""
         return ()
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
-        """Write new reports, and update existing ones.
+        """Write the files of new regressions, and update the others.
 
         Raises UserError if the folder is not writable.
         """
@@ -72,13 +72,13 @@ class DirectorySink:
 
 
 def issue_name(regression: Regression) -> str:
-    """Return the file name: the line, the first revision at the new level, the fingerprint."""
+    """Return the name of a regression's file: line, first bad revision, fingerprint."""
     place = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{regression.line}-{regression.first_bad}")
     return f"{place}-regression-{regression.fingerprint}.md"
 
 
 def issue_text(notice: Notice) -> str:
-    """Return the text of a file; its first line identifies the regression."""
+    """Return the text of a regression's file; its first line identifies the regression."""
     return (
         f"<!-- nightshift regression {notice.fingerprint} -->\n"
         f"# {cell(notice.title)}\n\n{notice.body}"
@@ -86,7 +86,7 @@ def issue_text(notice: Notice) -> str:
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by the fingerprints of their regressions."""
+    """Return the existing report files of a folder by the fingerprints of their regressions."""
     found = {}
     for path in sorted(folder.glob("*-regression-*.md")):
         if match := _NAME.fullmatch(path.name):

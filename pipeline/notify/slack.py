@@ -1,4 +1,4 @@
-"""The Slack sink: a message per change to a channel, or to a compatible service."""
+"""The Slack sink: send a message to a channel for each change of a regression."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _HAPPENED = {
 
 
 class SlackSink(MessageSink):
-    """Posts to the address of an incoming webhook, a secret in ``environ``.
+    """Reports regressions to a channel; its secret address is an environment variable.
 
     Raises UserError if it is not set, or is no address.
     """
@@ -78,7 +78,7 @@ class SlackSink(MessageSink):
 
 
 def payload_of(message: Message) -> dict[str, Any]:
-    """Return the message of a change.
+    """Return the Slack message for a change of a regression.
 
     ``text`` contains everything: other services show it, and Slack shows it where there is no room
     for the blocks.
@@ -112,7 +112,7 @@ def payload_of(message: Message) -> dict[str, Any]:
 
 
 def escape(text: str) -> str:
-    """Escape untrusted text for a chat, without mentions and links."""
+    """Escape untrusted text for a chat, so that it makes no mentions and links."""
     return _escaped(inert(text)).replace("](", f"]{BREAK}(")
 
 

@@ -1,4 +1,4 @@
-"""The webhook sink: a signed JSON message per change to any address."""
+"""The webhook sink: send signed JSON to an address for each change of a regression."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DELIVERY = "X-Nightshift-Delivery"
 
 
 class WebhookSink(MessageSink):
-    """Posts to the receiver in ``section``, with the signing key from ``environ``.
+    """Reports regressions to an HTTP address, signed with a key from the environment.
 
     Raises UserError for an invalid address, and for a named key that is not set.
     """
@@ -95,12 +95,12 @@ class WebhookSink(MessageSink):
 
 
 def signature(body: bytes, key: bytes) -> str:
-    """Return the value of the signature header, which proves that a body is ours."""
+    """Return the signature of a message, by which the receiver knows that we sent it."""
     return f"sha256={hmac.new(key, body, hashlib.sha256).hexdigest()}"
 
 
 def payload_of(message: Message, at: datetime) -> dict[str, Any]:
-    """Return the message about a change at a moment."""
+    """Return the JSON message for a change of a regression."""
     notice = message.notice
     return {
         "version": VERSION,
@@ -117,7 +117,7 @@ def payload_of(message: Message, at: datetime) -> dict[str, Any]:
 
 
 def _as_json(regression: Regression) -> Any:
-    """Return a regression with the worst of its series, and their number."""
+    """Return a regression as JSON, with only the worst of its series, and how many there are."""
     kept = regression.model_copy(update={"shifts": regression.shifts[:MOST_SHIFTS]})
     # The model itself writes infinities, which JSON lacks, as texts.
     return json.loads(kept.model_dump_json()) | {"series": len(regression.shifts)}

@@ -1,4 +1,4 @@
-"""The probes: one small class each."""
+"""The probes, which read values of the machine or the DBMS every second while a step runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.probes.processes import ProcessTree
 
 
 def all_probes(server: int, client: int | None = None) -> list[Probe]:
-    """Return every probe, attached to a server and its load generator by their process ids.
+    """Return every probe, for a server and its load generator by their process ids.
 
     ``client`` is None for a DBMS that runs inside the load generator; ``server`` is then the
     latter.

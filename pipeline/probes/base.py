@@ -1,4 +1,4 @@
-"""The interface of a probe, and the file format of its readings."""
+"""The interface of a probe, and the file format of the values it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.model import ProbeSample, SampledField
 
 
 class Probe(Protocol):
-    """Reads some figures of the host or the server on request.
+    """Reads some values of the machine or of a DBMS when it is asked.
 
     ``fields`` are the fields that :meth:`read` may return; a field that the kernel does not offer
     is missing from the reading, not zero. A probe that runs something beside the step is also a
@@ -20,18 +20,18 @@ class Probe(Protocol):
     fields: tuple[SampledField, ...]
 
     def read(self) -> dict[str, float]:
-        """Return the present value of each field that is available."""
+        """Return the present values of all fields that are available."""
         ...
 
 
 def dump_samples(samples: Iterable[ProbeSample]) -> bytes:
-    """Write samples as JSON lines, the format in bundles."""
+    """Write samples as JSON lines, as bundles contain them."""
     lines = (json.dumps({"at": round(at, 6), **values}) for at, values in samples)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def load_samples(data: bytes) -> Iterator[ProbeSample]:
-    """Parse the output of :func:`dump_samples`."""
+    """Parse samples from JSON lines."""
     for line in data.splitlines():
         values = json.loads(line)
         yield ProbeSample(values.pop("at"), values)

@@ -1,4 +1,4 @@
-"""The clock rate of the processors."""
+"""A probe of the processors' clock rate."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pipeline.model import FieldKind, SampledField
 
 
 class ClockRate:
-    """The clock rate of the fastest processor; under load, the rate that processors may run at."""
+    """Reads the clock rate of the fastest processor."""
 
     fields: tuple[SampledField, ...] = (SampledField(CLOCK_RATE, FieldKind.GAUGE, "Hz"),)
 
     def __init__(self, tree: Tree | None = None) -> None:
-        """Read the files of ``tree``, by default this machine's."""
+        """Read the kernel files of ``tree``, by default this machine's."""
         self._tree = tree or Tree()
 
     def read(self) -> dict[str, float]:
-        """Return the rate in Hz; empty on most virtual machines, whose kernel does not know it."""
+        """Return the clock rate in Hz; empty on most virtual machines, which do not know it."""
         rate = fastest(self._tree)
         return {} if rate is None else {CLOCK_RATE: rate}

@@ -1,4 +1,4 @@
-"""Sample a DBMS's activity beside the statements throughout a step."""
+"""A probe of what a DBMS does beside statements, as vacuum or checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ask = Callable[[], Mapping[str, float]]
 
 
 class DbmsActivity:
-    """Samples a DBMS in a separate thread, so that a hanging server delays nothing.
+    """Asks a DBMS for its activity, in a thread so that a slow answer delays nothing.
 
     It queries once for each reading, and every one or two seconds before the first. If the DBMS
     refuses or is gone, it retries at the same interval.
@@ -33,26 +33,26 @@ class DbmsActivity:
         refusal: type[Exception],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Query in a ``session``; both opening it and a query may raise ``refusal``."""
+        """Query the DBMS in a ``session``; errors of the type ``refusal`` are expected."""
         self.fields = tuple(fields)
         self._session, self._refusal, self._clock = session, refusal, clock
         self._answer: tuple[float, Mapping[str, float]] | None = None
         self._read, self._stopped = threading.Event(), threading.Event()
 
     def read(self) -> dict[str, float]:
-        """Return the newest answer without waiting; empty while it is outdated."""
+        """Return the newest answer of the DBMS; empty if it is too old."""
         self._read.set()
         if self._answer is None or self._clock() - self._answer[0] > TOO_OLD:
             return {}
         return dict(self._answer[1])
 
     def __enter__(self) -> DbmsActivity:
-        """Start querying."""
+        """Start querying the DBMS."""
         threading.Thread(target=self._keep_asking, name="dbms", daemon=True).start()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Stop querying, without waiting for a pending answer."""
+        """Stop querying the DBMS, without waiting for an answer."""
         self._stopped.set()
         self._read.set()
 

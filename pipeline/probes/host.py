@@ -1,4 +1,4 @@
-"""The whole host: processor time, context switches, storage devices, memory."""
+"""A probe of the whole machine: processor time, context switches, disks, memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
 
 
 class HostFigures:
-    """Counters since boot, summed over all processors and devices, and the memory of the host."""
+    """Reads counters of the whole machine: processors, disks and memory."""
 
     fields: tuple[SampledField, ...] = (
         SampledField("host.user", _COUNTER, "s"),
@@ -27,7 +27,7 @@ class HostFigures:
     )
 
     def read(self) -> dict[str, float]:
-        """Return all figures; those of storage are missing if the kernel shows no device.
+        """Return all values; those of disks are missing if the kernel shows none.
 
         Nice counts as user and interrupts as system, as in vmstat; switches are vmstat's cs, and
         reads and writes those of iostat.

@@ -1,4 +1,4 @@
-"""Hardware counters of the server, through the kernel's perf_event_open.
+"""A probe of the server's hardware counters, as instructions, through perf_event_open.
 
 Counters include the threads and processes that a watched one starts, so they cover connections that
 open during a step. Nothing runs beside the step: counters are read when the sampler reads.
@@ -29,7 +29,7 @@ _MISS: Final = 1 << 16
 
 
 class _Event(NamedTuple):
-    """A counter: its name, and its type and config in include/uapi/linux/perf_event.h."""
+    """A hardware counter: its name, and the kernel's numbers for it."""
 
     name: str
     type: int
@@ -61,7 +61,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class Available(NamedTuple):
-    """The names of the events that can be counted here, and a sentence why others cannot.
+    """The hardware counters that this machine has, and a sentence about missing ones.
 
     A user can fix what is ``refused``, but not what the machine ``lacks``. Both may be empty.
     """
@@ -73,7 +73,7 @@ class Available(NamedTuple):
 
 @cache
 def available() -> Available:
-    """Probe once, on this process, which events can be counted here."""
+    """Find out once which hardware counters this machine has."""
     found, refused, lacking = [], [], []
     for event in EVENTS:
         try:
@@ -95,7 +95,7 @@ def available() -> Available:
 
 
 class PerfCounters:
-    """Counts the events of a process, its threads and its descendants, while it is entered.
+    """Counts hardware events of a process with all of its threads and children.
 
     If the processor has fewer counters than there are events they take turns, and counts are scaled
     by time. The counts of a process that has ended are kept.
@@ -106,13 +106,13 @@ class PerfCounters:
     )
 
     def __init__(self, pid: int) -> None:
-        """Watch the tree below ``pid``."""
+        """Count events of the process ``pid`` and its children."""
         self._pid = pid
         self._counters: dict[str, list[int]] = {}
         self._opened = ExitStack()
 
     def __enter__(self) -> PerfCounters:
-        """Start counting in all running threads; new ones are included automatically."""
+        """Start counting in all threads; new threads are included."""
         threads = _threads(self._pid)
         for event in EVENTS:
             if event.name in available().events:
@@ -126,12 +126,12 @@ class PerfCounters:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Close the counters."""
+        """Stop counting."""
         self._counters = {}
         self._opened.close()
 
     def read(self) -> dict[str, float]:
-        """Return the counts since it was entered, of the events that could be opened."""
+        """Return the counts so far, of the counters that could be opened."""
         found: dict[str, float] = {}
         for name, counters in self._counters.items():
             values = [_scaled(*_READING.unpack(os.read(counter, 24))) for counter in counters]
@@ -149,7 +149,7 @@ class PerfCounters:
 
 
 def _scaled(value: int, enabled: int, counted: int) -> float:
-    """Return a count scaled to the time that the event was enabled."""
+    """Return a count, extrapolated if the counter was active for only a part of the time."""
     return value * enabled / counted if counted else 0.0
 
 
@@ -165,7 +165,7 @@ def _threads(pid: int) -> list[int]:
 
 
 def _open(event: _Event, thread: int) -> int:
-    """Open a counter of one thread, on any processor, and return its file descriptor."""
+    """Open a hardware counter of one thread, and return its file descriptor."""
     number = _SYSCALLS.get(platform.machine())
     if number is None:
         raise OSError(

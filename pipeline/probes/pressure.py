@@ -1,4 +1,4 @@
-"""Pressure stall information (PSI): the time that work waited for a resource."""
+"""A probe of pressure (PSI): how long work waited for processor, memory or disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESOURCES = ("cpu", "io", "memory")
 
 
 class Pressure:
-    """Microseconds since boot in which at least one task waited for a resource.
+    """Reads for how many microseconds work has waited for each resource since boot.
 
     This is the kernel's ``some`` (Documentation/accounting/psi.rst) of the whole host.
     """
@@ -23,11 +23,11 @@ class Pressure:
     )
 
     def __init__(self, folder: Path = _FOLDER) -> None:
-        """Read the files of ``folder``, one for each resource."""
+        """Read the kernel's files in ``folder``, one for each resource."""
         self._folder = folder
 
     def read(self) -> dict[str, float]:
-        """Return the available counters; older kernels, or a kernel parameter, may have none."""
+        """Return how long work waited for each resource; missing on older kernels."""
         found = {}
         for resource in _RESOURCES:
             try:

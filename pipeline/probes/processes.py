@@ -1,4 +1,4 @@
-"""Resource usage of one process tree: the server's or the client's."""
+"""A probe of the processor time and memory of a server or client with all its processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ATTEMPTS = 3
 
 
 class ProcessTree:
-    """Processor time, context switches and memory of a process and all its descendants.
+    """Reads processor time, context switches and memory of a process and its children.
 
     The kernel adds the whole time of an ended process to its parent's account of children when the
     parent waits for it. This includes processes that start and end between two readings. While the
@@ -37,7 +37,7 @@ class ProcessTree:
     """
 
     def __init__(self, name: str, pid: int, tree: Tree | None = None) -> None:
-        """Watch the tree below ``pid``; ``name`` (server, client) is the prefix of the fields.
+        """Watch the process ``pid``; ``name`` (server, client) begins the field names.
 
         Reads the files of ``tree``, by default this machine's.
         """
@@ -61,7 +61,7 @@ class ProcessTree:
         self._highest: dict[str, float] = {}
 
     def read(self) -> dict[str, float]:
-        """Return the counters, the resident memory (shared pages once) and the stopped processes.
+        """Return processor time, memory and the number of stopped processes.
 
         ``user_us`` is the processor time in user mode, in the kernel's ticks of 10 ms.
         """
@@ -94,7 +94,7 @@ class ProcessTree:
         }
 
     def _alive(self) -> Processes:
-        """Return the tree's processes; none after its first one has ended.
+        """Return all living processes of the tree; none once the first has ended.
 
         A process stays in the tree when its parent ends. A process that ends meanwhile is left out:
         its parent's account may include it already, and it would count twice.
@@ -109,7 +109,7 @@ class ProcessTree:
         return {one: process for one, process in ours.items() if one in still}
 
     def _debts(self, ours: Processes) -> Counter[Identity | None]:
-        """Return the ticks that processes must inherit from the seen ones that have ended."""
+        """Return how much time of ended processes their ancestors must inherit."""
         owed = self._owed.copy()
         alive: dict[int, Identity] = {one[0]: one for one in ours}
         parents = {one[0]: process.parent for one, process in self._seen.items()}
@@ -121,7 +121,7 @@ class ProcessTree:
         return owed
 
     def _is_complete(self, ours: Processes) -> bool:
-        """Return whether another process's account has the time of every ended process."""
+        """Return whether the time of every ended process is accounted for."""
         return all(
             one is not None
             and owed - _ROUNDING <= ours[one].reaped - self._inherited.get(one, ours[one].reaped)
@@ -130,7 +130,7 @@ class ProcessTree:
         )
 
     def _settle(self, ours: Processes) -> None:
-        """Store the processes of a reading."""
+        """Remember the processes for the next reading."""
         self._owed = self._debts(ours)
         self._seen = dict(ours)
         self._threads = {one: each for one, each in self._threads.items() if one in ours}
@@ -138,7 +138,7 @@ class ProcessTree:
             self._inherited.setdefault(one, process.reaped)
 
     def _own_us(self, one: Identity, process: ProcessSnapshot) -> float:
-        """Return a process's own time, and update the counts of its threads.
+        """Return how much processor time a process has used itself, in microseconds.
 
         The scheduler counts each thread to the nanosecond and drops the count when the thread ends.
         The process's account keeps the time of all threads, in ticks.
@@ -156,7 +156,7 @@ class ProcessTree:
         return max(sum(threads.values()), process.own * self._tick_us)
 
     def _memory(self, pid: int) -> tuple[int, int]:
-        """Return resident and shared memory of a process in bytes; zeros if it has ended."""
+        """Return how much memory a process uses alone and shared, in bytes."""
         pages = self._files.read(f"/proc/{pid}/statm").split()
         if len(pages) < 3:
             return 0, 0

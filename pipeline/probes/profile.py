@@ -1,4 +1,4 @@
-"""A CPU profile of the server during a step, from `perf record`."""
+"""A CPU profile of the server during a step, recorded by `perf record`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PATIENCE = 60.0
 
 
 class ProfileError(Exception):
-    """A profile failed; the text is one line that says why."""
+    """A CPU profile could not be recorded; the text says why in one line."""
 
 
 class Profile:
-    """Records the stacks of a process tree from :meth:`begin` until it is left.
+    """Records the call stacks of a process and its children with perf.
 
     It is a probe without fields. perf samples by the processor's cycles if available, else by the
     kernel's clock. Stacks are unwound by frame pointers: functions of a build without
@@ -36,14 +36,14 @@ class Profile:
     fields: tuple[SampledField, ...] = ()
 
     def __init__(self, pid: int, file: Path) -> None:
-        """Watch the tree below ``pid``; perf writes to ``file``."""
+        """Watch the process ``pid`` and its children; perf writes to ``file``."""
         self._pid = pid
         self._file = file
         self._output = file.with_suffix(".err")
         self._perf: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
-        """Start recording running processes and those they start; a second call has no effect.
+        """Start to record; a second call has no effect.
 
         Call it when measuring begins and all connections are open: perf takes a tenth of a second
         to start and misses connections that open meanwhile. Call it from a thread that outlives the
@@ -59,7 +59,7 @@ class Profile:
             )
 
     def read(self) -> dict[str, float]:
-        """Return no values."""
+        """Return no values, because a profile is not a number."""
         return {}
 
     def __enter__(self) -> Profile:
@@ -78,7 +78,7 @@ class Profile:
             self._perf.wait()
 
     def stacks(self) -> Counter[str]:
-        """Return the folded stacks, after the profile was left.
+        """Return the recorded call stacks, with how often each was seen.
 
         Raises ProfileError if perf is missing, was refused or recorded nothing.
         """
@@ -107,7 +107,7 @@ class Profile:
         return found
 
     def _complaint(self) -> str:
-        """Return why perf recorded nothing, from its output."""
+        """Return why perf recorded nothing, from what it printed."""
         output = self._output.read_text(errors="replace")
         if "perf_event_paranoid" in output:
             return "the kernel denies access; run as root, or set kernel.perf_event_paranoid to 1"

@@ -1,4 +1,4 @@
-"""Read all probes once a second during a step.
+"""Read all probes once a second while a step runs.
 
 The sampler decides when to read; the thread only runs it beside the step. Clock and wait are
 arguments, so that tests of the schedule need not wait.
@@ -22,7 +22,7 @@ their counters with them, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:
-    """Return the times of a step's samples, in seconds, from 0 to just before its end."""
+    """Return at which seconds of a step its samples are taken."""
     last = max(seconds - early, 0.0)
     count = int(last / interval)
     moments = [index * interval for index in range(count + 1)]
@@ -33,7 +33,7 @@ def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -
 
 
 class Sampler:
-    """Takes the samples of one step."""
+    """Takes the samples of one step by reading all probes."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Sampler:
         self.samples: list[ProbeSample] = []
 
     def run(self, seconds: float) -> None:
-        """Sample until ``seconds`` have passed or :meth:`stop` is called."""
+        """Take samples until ``seconds`` have passed or :meth:`stop` is called."""
         start = self._clock()
         for moment in schedule(seconds):
             if self._wait(max(start + moment - self._clock(), 0.0)):
@@ -60,7 +60,7 @@ class Sampler:
             self.samples.append(sample)
 
     def take(self, start: float) -> ProbeSample:
-        """Read every probe now; ``start`` is the clock at the start of the step."""
+        """Read all probes now."""
         values: dict[str, float] = {}
         began = self._clock()
         for probe in self._probes:
@@ -68,12 +68,12 @@ class Sampler:
         return ProbeSample((began + self._clock()) / 2 - start, values)
 
     def stop(self) -> None:
-        """Make :meth:`run` return at once."""
+        """End :meth:`run` at once."""
         self._stopped.set()
 
 
 class SamplerThread:
-    """Runs a sampler beside the step it watches."""
+    """Takes samples in a thread beside the step."""
 
     def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler
@@ -88,7 +88,7 @@ class SamplerThread:
             self._thread.start()
 
     def finish(self) -> list[ProbeSample]:
-        """Stop and return the samples."""
+        """Stop sampling, and return them."""
         self.sampler.stop()
         if self._thread is not None:
             self._thread.join()

@@ -1,1 +1,1 @@
-"""CPU profiles: stacks that were sampled, and their picture. Pure functions on text."""
+"""CPU profiles as text: sampled call stacks, and flame graphs made of them."""

@@ -1,4 +1,4 @@
-"""Files of callgrind: the cost of each function of one process or thread.
+"""Parse the files of callgrind: what each function of a process costs.
 
 The format is described in Valgrind's manual, "Callgrind Format Specification". Read are functions,
 their own costs and the costs of their calls; positions in source files are not.
@@ -26,14 +26,14 @@ _CLONE = re.compile(r"(?:\.(?:isra|constprop|part|cold|lto_priv)(?:\.\d+)?)+$")
 
 
 class FunctionKey(NamedTuple):
-    """A function, and the file name of the program or library that holds it."""
+    """The identity of a function: its name, and the program or library it is in."""
 
     function: str
     binary: str
 
 
 class Costs(NamedTuple):
-    """The costs of a function by event: its own, and those of the functions that it calls."""
+    """What a function costs by event, as instructions: itself, and what it calls."""
 
     own: tuple[float, ...]
     called: tuple[float, ...]
@@ -44,7 +44,7 @@ Call = tuple[FunctionKey, FunctionKey]
 
 
 class CallgrindProfile(NamedTuple):
-    """The costs of every function that ran; ``events`` names the costs, in order.
+    """What every function that ran costs; ``events`` names the kinds of cost.
 
     ``calls`` has the costs of the calls, including those of the functions called in turn.
     """
@@ -55,16 +55,16 @@ class CallgrindProfile(NamedTuple):
 
 
 class CallgrindError(ValueError):
-    """A file is not one of callgrind, or incomplete; the text is one line."""
+    """A file is not a complete file of callgrind; the text says why in one line."""
 
 
 def complete(text: str) -> bool:
-    """Return whether a file has its last line, which callgrind writes when a process ends."""
+    """Return whether a callgrind file is complete."""
     return "\ntotals: " in text[-200:]
 
 
 def parse(text: str) -> CallgrindProfile:
-    """Return the costs of every function of a file.
+    """Parse a callgrind file: what every function costs.
 
     Functions without a name count as one for each binary, and specialised copies of a function as
     that function. Direct recursion does not count as a call. Raises CallgrindError.
@@ -75,7 +75,7 @@ def parse(text: str) -> CallgrindProfile:
 
 
 class _Reader:
-    """The state of reading one file: names by their numbers, and the present function."""
+    """The state while a callgrind file is read."""
 
     def __init__(self) -> None:
         self._functions: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _plain(name: str) -> str:
 
 
 def _add(sums: dict[_Key, list[float]], key: _Key, costs: list[str], events: int) -> None:
-    """Add the costs of a line, which leaves out zeros at its end."""
+    """Add the costs on one line of a callgrind file."""
     held = sums.get(key)
     if held is None:
         held = sums[key] = [0.0] * events

@@ -1,4 +1,4 @@
-"""A flame graph as one SVG that needs nothing else: no script, no style sheet, no font of its own.
+"""Draw flame graphs as SVG files that need nothing else.
 
 Width is time on a processor; who is called stands above who calls; neighbours are in the order of
 their names and not of time. A browser shows the whole name and the share of each in its tooltip.
@@ -25,7 +25,7 @@ SHORTEST = 3
 
 @dataclass
 class _Frame:
-    """A function as it was called from one place: its samples, and whom it called.
+    """A function called from one place: how often it was seen, and what it called.
 
     ``before`` is its share of another profile, where there is one to compare with.
     """
@@ -44,14 +44,14 @@ class _Frame:
 
 
 def flame_graph(stacks: Mapping[str, int], title: str) -> str:
-    """Return the picture of folded stacks, which may be none."""
+    """Draw the flame graph of a CPU profile."""
     return _picture(_tree(stacks), title, lambda frame: _colour(frame.name), lambda _: "")
 
 
 def difference_graph(
     before: Mapping[str, int], after: Mapping[str, int], title: str, cost: float = 1.0
 ) -> str:
-    """Return the picture of ``after``, both with samples, coloured by what changed.
+    """Draw the flame graph of ``after``, coloured by what grew or shrank since before.
 
     Red frames gained, blue ones lost; the stronger, the more of what all takes now. ``cost`` is
     what an operation took before, relative to now: shares of ``before`` are of that.
@@ -133,7 +133,7 @@ def _picture(
 
 
 def _colour(name: str) -> str:
-    """Return warm colours for programs and cold ones for the kernel; a name keeps its own."""
+    """Return the colour of a function: warm for programs, cold for the kernel."""
     number = zlib.crc32(name.encode())
     first, hues = (190, 40) if name.endswith(KERNEL) else (5, 50)
     return f"hsl({first + number % hues},{60 + number % 23}%,{66 + number % 11}%)"
@@ -144,6 +144,6 @@ RED, BLUE = 0, 220
 
 
 def _gained(gain: float, most: float) -> str:
-    """Return white for no change, and more of red or blue up to the largest there is."""
+    """Return the colour of a change: red for more, blue for less, white for none."""
     part = abs(gain) / most if most else 0.0
     return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * part)}%)"

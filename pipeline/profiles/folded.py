@@ -1,4 +1,4 @@
-"""Folded stacks: one line for each distinct stack, from the root to the leaf, and its samples.
+"""Folded stacks: a CPU profile as text, with one line for each distinct call stack.
 
 The form is Brendan Gregg's (github.com/brendangregg/FlameGraph), which other tools read too:
 ``postgres;main;ServerLoop;ExecScan 17``.
@@ -23,7 +23,7 @@ _KERNEL_BIT = 63
 
 
 def fold(lines: Iterable[str]) -> Counter[str]:
-    """Return the samples of each stack from what ``perf script -F comm,ip,sym,dso`` prints.
+    """Count how often each call stack occurs in the output of ``perf script``.
 
     A sample is a line with the name of its thread, a line for each function from the leaf to the
     root, and an empty line.
@@ -46,7 +46,7 @@ def fold(lines: Iterable[str]) -> Counter[str]:
 
 
 def _frame(line: str) -> str:
-    """Return the name of a function; of one without, the file that it is in."""
+    """Return the name of a function, or of its file if it has no name."""
     address, _, rest = line.strip().partition(" ")
     name, _, file = rest.strip().removesuffix(")").rpartition(" (")
     if file == "deleted)":
@@ -60,12 +60,12 @@ def _frame(line: str) -> str:
 
 
 def dump_folded(stacks: Mapping[str, int]) -> str:
-    """Write stacks as text, sorted, so that equal profiles are equal files."""
+    """Write a CPU profile as folded stacks, sorted."""
     return "".join(f"{stack} {count}\n" for stack, count in sorted(stacks.items()))
 
 
 def load_folded(text: str) -> Counter[str]:
-    """Read what :func:`dump_folded` wrote. Raises ValueError for what it did not."""
+    """Parse folded stacks. Raises ValueError for other text."""
     return Counter(dict(_pairs(text)))
 
 

@@ -1,1 +1,1 @@
-"""Prometheus: the contents of the store as time series. They are derived, and can be sent again."""
+"""Publish results to Prometheus as time series, derived from the store at any time."""

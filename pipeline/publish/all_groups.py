@@ -1,4 +1,4 @@
-"""All published groups, derived from the store, the journal and the nights."""
+"""All time series to publish, derived from the store, the journal and the record of nights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def all_groups(
     watched: Collection[str],
     now: datetime,
 ) -> Iterator[SampleGroup]:
-    """Yield the groups of a plan's lines, and of the ``nights`` of the ``pipeline`` with this name.
+    """Yield all groups of samples to publish, for a plan and the record of nights.
 
     ``servers`` are the servers created for nights, in their state at ``now``. ``watched`` are the
     metrics in which controls are compared. ``detected`` is the last detection; if it is None or of
@@ -59,7 +59,7 @@ def all_groups(
 
 
 def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
-    """Return the first series to send: the total number of refused samples, as of now.
+    """Return the samples to send first: how many samples were refused so far.
 
     Prometheus (2.42 at least) needs the newest sample first. It compacts the samples in memory once
     they span three hours, and old samples followed by newer ones do. After a newest sample all
@@ -69,7 +69,7 @@ def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
 
 
 def closing(pipeline: str, at: datetime) -> list[TimeSeries]:
-    """Return the last series to send: the time at which everything was published."""
+    """Return the samples to send last: when everything was published."""
     return [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
 
 

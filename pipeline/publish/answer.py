@@ -1,4 +1,4 @@
-"""Responses of HTTP receivers, and their safe display."""
+"""The answers of HTTP receivers, in a form that is safe to print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BUSY = frozenset({408, 425, 429})
 
 
 class ReceiverAnswer(NamedTuple):
-    """The response of a receiver, or its absence (``status`` 0).
+    """The answer of a receiver; ``status`` 0 means that there was none.
 
     ``retry_after`` is the delay in seconds that the receiver requests.
     """
@@ -25,12 +25,12 @@ class ReceiverAnswer(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Whether the message was accepted."""
+        """Whether the receiver accepted the message."""
         return self.status // 100 == 2
 
     @property
     def may_pass(self) -> bool:
-        """Whether a retry of the same message may succeed."""
+        """Whether the same message may be accepted later."""
         return not self.status or self.status in _BUSY or self.status >= 500
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class ReceiverAnswer(NamedTuple):
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait from a Retry-After header: a number, or a time."""
+    """Return for how many seconds a receiver asks us to wait."""
     asked = headers.get("Retry-After", "").strip()
     if asked.isdecimal():
         return float(asked)
@@ -56,6 +56,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def one_line(words: str) -> str:
-    """Return a receiver's message as one short line without control characters."""
+    """Return a receiver's text as one short line that is safe to print."""
     line = " ".join("".join(each if each.isprintable() else " " for each in words).split())
     return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."

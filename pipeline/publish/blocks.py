@@ -1,4 +1,4 @@
-"""Bulk backfill: write samples as blocks into the data folder of a local Prometheus.
+"""Publish a long history at once: write blocks into the data folder of a local Prometheus.
 
 promtool creates the blocks. Once all are complete, each is renamed into the data folder; an earlier
 failure leaves the folder unchanged.
@@ -35,7 +35,7 @@ _SPAN = BLOCK_HOURS * 3_600_000
 
 
 class Filled(NamedTuple):
-    """The samples and blocks added to a data folder."""
+    """How many samples and blocks were added to the data folder of Prometheus."""
 
     samples: int
     blocks: int
@@ -48,7 +48,7 @@ def write_blocks(
     promtool: str = "promtool",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Filled:
-    """Add samples, in any order, to the data folder of a Prometheus, running or not.
+    """Add samples to the data folder of a Prometheus, whether it runs or not.
 
     ``progress`` receives the number of samples in blocks, and the total. Raises UserError, and adds
     nothing, for a folder that is not writable, a full disk, and a promtool that is missing or
@@ -106,7 +106,7 @@ def _build(
 
 
 def _create(promtool: str, text: Path, made: Path, scratch: Path) -> None:
-    """Create one block from a file of samples. promtool reads the file once per block in it."""
+    """Create one block from a file of samples, with Prometheus's tool promtool."""
     command = [promtool, "tsdb", "create-blocks-from", "openmetrics", "--quiet"]
     ran = subprocess.run(
         contained([*command, f"--max-block-duration={BLOCK_HOURS}h", str(text), str(made)]),
@@ -127,7 +127,7 @@ def _create(promtool: str, text: Path, made: Path, scratch: Path) -> None:
 
 @contextmanager
 def _scratch(data_folder: Path) -> Iterator[Path]:
-    """Lock a data folder and yield a scratch folder on its disk, after deleting an older one."""
+    """Lock the data folder of Prometheus, and yield a temporary folder beside it."""
     _check(data_folder)
     held = os.open(data_folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -149,7 +149,7 @@ def _scratch(data_folder: Path) -> Iterator[Path]:
 
 
 def _check(data_folder: Path) -> None:
-    """Raise UserError for a data folder whose owner cannot receive our blocks."""
+    """Raise UserError for a data folder that nightshift cannot write blocks for."""
     if not data_folder.is_dir():
         raise UserError(
             f"{data_folder} is not a folder; name the data folder of Prometheus (its option "
@@ -163,7 +163,7 @@ def _check(data_folder: Path) -> None:
 
 
 def _hand_over(made: Path, data_folder: Path) -> None:
-    """Change the owner of blocks to that of the data folder."""
+    """Give new blocks to the owner of the data folder."""
     if os.geteuid() == 0:
         owner = data_folder.stat()
         for path in made.rglob("*"):

@@ -1,4 +1,4 @@
-"""Change points and states of regressions, as facts that can be withdrawn."""
+"""Publish change points and states of regressions, which may be withdrawn later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.regressions.states import KnownRegression
 def change_facts(
     regressions: Iterable[Regression], setups: Iterable[MeasuredSetup]
 ) -> Iterator[Fact]:
-    """Yield the change points of regressions that were not rejected.
+    """Yield the change points of all regressions, except rejected ones.
 
     Each has one sample at the first run of its first bad revision and, if known, one at the time
     when that revision was made.
@@ -38,7 +38,7 @@ def change_facts(
 
 
 def regression_facts(known: Iterable[KnownRegression]) -> Iterator[Fact]:
-    """Yield the state of every regression after each event, and its effect when found."""
+    """Yield the state of every regression over time, and its effect."""
     for row in known:
         found = row.regression
         labels = {
@@ -59,7 +59,7 @@ def regression_facts(known: Iterable[KnownRegression]) -> Iterator[Fact]:
 
 
 def _states(row: KnownRegression) -> Mapping[int, RegressionState]:
-    """Return the states of a regression by their start, in milliseconds.
+    """Return since when a regression was in which state, in milliseconds.
 
     Of two states with the same start, as after a new finding with an immediate recovery, the later
     one counts.

@@ -1,4 +1,4 @@
-"""The checkpoint of a receiver: nothing is sent twice, and interrupted publishing resumes.
+"""The record of what a receiver has: nothing is sent twice, and sending can resume.
 
 A SQLite file beside the store, not in it: rebuilding the store does not change what a receiver has.
 """
@@ -34,27 +34,27 @@ CREATE TABLE IF NOT EXISTS refused (receiver TEXT PRIMARY KEY, samples INTEGER N
 
 
 class GroupCheckpoint(NamedTuple):
-    """What a receiver has of a group: its digest, and the number of corrections."""
+    """What a receiver has of a group of samples: a digest, and how many corrections."""
 
     digest: str
     correction: int
 
 
 class Position:
-    """What one receiver has received from one results folder."""
+    """What one receiver has got of one results folder."""
 
     def __init__(self, connection: sqlite3.Connection, receiver: str) -> None:
         self._connection, self._receiver = connection, receiver
 
     def known(self) -> dict[str, GroupCheckpoint]:
-        """Return what the receiver has, by group key."""
+        """Return what the receiver has, by the keys of groups."""
         rows = self._connection.execute(
             "SELECT key, digest, correction FROM sent WHERE receiver = ?", (self._receiver,)
         )
         return {key: GroupCheckpoint(digest, correction) for key, digest, correction in rows}
 
     def note(self, sent: Mapping[str, GroupCheckpoint], refused: int = 0) -> None:
-        """Record that these groups were sent, and how many of their samples were refused.
+        """Record which groups of samples were sent, and how many samples were refused.
 
         The record is on disk when this returns.
         """
@@ -70,14 +70,14 @@ class Position:
             )
 
     def refused(self) -> int:
-        """Return the number of samples that the receiver refused."""
+        """Return how many samples the receiver has refused."""
         row = self._connection.execute(
             "SELECT samples FROM refused WHERE receiver = ?", (self._receiver,)
         ).fetchone()
         return int(row[0]) if row else 0
 
     def forget(self) -> None:
-        """Assume that the receiver has nothing."""
+        """Assume from now on that the receiver has nothing."""
         with self._connection:
             for table in ("sent", "refused"):
                 self._connection.execute(
@@ -88,7 +88,7 @@ class Position:
 
 @contextmanager
 def opened(results: Path, receiver: str) -> Iterator[Position]:
-    """Open a receiver's checkpoint, locked against other publishers from this folder.
+    """Open the record of a receiver, locked against other senders from this folder.
 
     Raises UserError while another nightshift publishes, and for a damaged file.
     """
@@ -97,7 +97,9 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
         results.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_PATIENCE)
     except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{path} cannot be opened: {error}") from error
+        raise UserError(
+            f"the record of what was published, {path}, cannot be opened: {error}"
+        ) from error
     try:
         # The lock lasts until this process ends, however it ends.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -114,8 +116,12 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
         if code & _PRIMARY in _DAMAGED:
             raise UserError(
-                f"{path}: {error}; delete the file: everything is then published again"
+                f"the record of what was published, {path}, is damaged ({error}); delete the "
+                "file: everything is then published again"
             ) from error
-        raise UserError(f"{path}: {error}; check its disk and its permissions") from error
+        raise UserError(
+            f"the record of what was published, {path}, cannot be used ({error}); check its disk "
+            "and its permissions"
+        ) from error
     finally:
         connection.close()

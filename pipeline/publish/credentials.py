@@ -1,4 +1,4 @@
-"""Credentials for receivers: read from the environment, and never displayed."""
+"""Passwords and tokens for receivers, read from the environment and never printed."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pipeline.text.errors import UserError
 
 
 class Credentials(AuthBase):
-    """An ``Authorization`` for every request, and the secrets to hide."""
+    """What authorises requests to a receiver, and which texts must be hidden."""
 
     def __init__(self, scheme: str, value: str, *secrets: str) -> None:
         self._header = f"{scheme} {value}"
         self._secrets = (value, *secrets)
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header to a request."""
+        """Add the authorisation to a request."""
         request.headers["Authorization"] = self._header
         return request
 
     def redact(self, words: str) -> str:
-        """Return a receiver's message without the secrets, which it may repeat."""
+        """Return a receiver's text without the secrets that it may contain."""
         for secret in self._secrets:
             words = words.replace(secret, "***")
         return words
 
 
 def bearer(variable: str, environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Return the token in an environment variable. Raises UserError if there is none."""
+    """Return credentials with the token in an environment variable. Raises UserError without it."""
     token = _secret(variable, environ)
     if not token.isascii() or not token.isprintable() or " " in token:
         raise UserError(f"the environment variable {variable} holds no valid token; set it again")
@@ -40,7 +40,7 @@ def bearer(variable: str, environ: Mapping[str, str] = os.environ) -> Credential
 
 
 def basic(user: str, variable: str, environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Return a user with the password in an environment variable.
+    """Return credentials with a user name, and the password in an environment variable.
 
     Raises UserError if there is none.
     """

@@ -1,4 +1,4 @@
-"""A limit for a whole HTTP request.
+"""Limit how long an HTTP request may take in all.
 
 The timeouts of HTTP libraries start anew with every byte, so a peer that sends a byte now and then
 would hold a night for ever.
@@ -18,7 +18,7 @@ _Answer = TypeVar("_Answer")
 
 
 def within(seconds: float, request: Callable[[], _Answer]) -> _Answer:
-    """Return what a request returns, or raise what it raises.
+    """Return what a request returns; raise an error if it takes too long.
 
     Raises TimeoutError after ``seconds``. The request is abandoned then: its thread ends with the
     peer or with this process.

@@ -1,4 +1,4 @@
-"""The health of the pipeline: its nights, servers, machines and controls."""
+"""Publish the state of the pipeline itself: nights, servers, machines and controls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOLD_AGAIN = timedelta(hours=6)
 
 
 def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[SampleGroup]:
-    """Yield a group for each night of a named pipeline; its samples are at the night's end."""
+    """Yield the samples of each night, at the time when it ended."""
     for night in nights:
         yield SampleGroup(
             f"night {pipeline} {night.began.isoformat()}",
@@ -34,7 +34,7 @@ def night_groups(nights: Iterable[Night], pipeline: str) -> Iterator[SampleGroup
 
 
 def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[SampleGroup]:
-    """Yield the expiry time of each server, and 0 once the server is deleted.
+    """Yield when each rented server expires; 0 once it is deleted.
 
     While a server exists, its sample repeats every few hours, so that queries over a day see it.
     """
@@ -52,7 +52,7 @@ def server_groups(lives: Iterable[Life], now: datetime) -> Iterator[SampleGroup]
 def machine_groups(
     setups: Iterable[MeasuredSetup], fingerprints: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[SampleGroup]:
-    """Yield a group for each run with its machine, at the start of the run.
+    """Yield which machine measured each run, at the start of the run.
 
     ``fingerprints`` are those of the machines in the store.
     """
@@ -69,7 +69,7 @@ def machine_groups(
 def control_groups(
     store: Engine, setups: Iterable[MeasuredSetup], metrics: Collection[str]
 ) -> Iterator[SampleGroup]:
-    """Yield a group for each control: the difference of a copy, as 17.11#2, from its revision.
+    """Yield how much each control differs from the revision that it is a copy of.
 
     The samples are of the ``metrics``, at the start of the copy's last run.
     """
@@ -95,7 +95,7 @@ def _night(night: Night, pipeline: str) -> Iterator[TimeSeries]:
 
 
 def _figures(night: Night) -> Iterator[tuple[str, float | None, Mapping[str, str]]]:
-    """Yield the figures of a night: a published name, its value, and further labels."""
+    """Yield the published values of a night: name, value and labels."""
     yield "night_timestamp_seconds", night.ended.timestamp(), {}
     yield "night_duration_seconds", night.seconds, {}
     yield "night_success", float(not night.error), {}
@@ -158,7 +158,7 @@ def _control(
 def _levels(
     store: Engine, standing: RevisionRuns, metrics: Collection[str]
 ) -> dict[tuple[str, str], float]:
-    """Return the medians over the runs of a revision, by step and metric."""
+    """Return the median of each step and metric over the runs of a revision."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for value in published_values(store, standing.runs):
         if value.metric in metrics:

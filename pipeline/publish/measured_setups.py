@@ -1,4 +1,4 @@
-"""Setups with their runs along a line, before any value is read."""
+"""What was measured on a line, setup by setup, before any value is read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AT_ONCE = 100
 
 
 class PublishedSetup(NamedTuple):
-    """The identity of a setup: the labels of its series except step and group.
+    """The labels that all time series of a setup have in common.
 
     ``mode`` is empty for timed steps, so that their series are the same as before counts.
     """
@@ -49,7 +49,7 @@ class PublishedSetup(NamedTuple):
 
     @classmethod
     def of(cls, line: str, measured: RunHead | SeriesKey) -> PublishedSetup:
-        """Return the setup on a line that a run or a series is of."""
+        """Return the published setup of a run or a series on a line."""
         return cls(
             line=line,
             target=measured.target,
@@ -64,14 +64,14 @@ class PublishedSetup(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The setup as a part of the keys of its groups."""
+        """The setup as a part of the keys of its groups of samples."""
         timed = self[:-1]
         return " ".join(map(str, (*timed, self.mode) if self.mode else timed))
 
 
 @dataclass(frozen=True)
 class RevisionRuns:
-    """A revision of a setup: its position, when it was made, and its runs, oldest first.
+    """A revision in a setup: its position, its time and its runs.
 
     ``made`` is None if the time is missing or implausible.
     """
@@ -83,29 +83,29 @@ class RevisionRuns:
 
     @property
     def first_run(self) -> datetime:
-        """When the revision was first measured."""
+        """The time at which the revision was first measured."""
         return self.runs[0].started_at
 
     @property
     def identity(self) -> list[tuple[str, str | None]]:
-        """Its runs and their digests. A store from before digests has names alone."""
+        """The names and digests of the revision's runs."""
         return [(run.run_id, run.digest) for run in self.runs]
 
 
 @dataclass(frozen=True)
 class MeasuredSetup:
-    """The runs of one setup along a line; revisions in line order."""
+    """All runs of one setup along a line, in the order of revisions."""
 
     setup: PublishedSetup
     standings: tuple[RevisionRuns, ...]
     _labels: dict[tuple[str, str, str, str], Labels] = field(default_factory=dict, compare=False)
 
     def label(self, name: str, step: str, group: str, **more: str) -> Labels:
-        """Return the labels of a series of one of its steps."""
+        """Return the labels of the time series of a step."""
         return labelled(name, **self.setup._asdict(), step=step, group=group, **more)
 
     def figure(self, view: str, metric: str, step: str, group: str) -> Labels:
-        """Return the labels of the series of a metric in a view."""
+        """Return the labels of the time series of a metric of a step."""
         # Cached: a series has as many samples as the line has runs.
         key = (view, metric, step, group)
         labels = self._labels.get(key)
@@ -117,13 +117,13 @@ class MeasuredSetup:
 
 
 def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
-    """Return the setups of a plan's lines with one statement, which reads no values."""
+    """Return what was measured on the lines of a plan, without reading values."""
     heads = run_heads(store)
     return [measured for line in plan.lines for measured in _along(line, heads)]
 
 
 def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
-    """Yield the published values of runs.
+    """Yield the values of runs that are published.
 
     For a step that failed its SLA, these are only the values that the SLA is about: its other
     figures are of another load.
@@ -152,7 +152,7 @@ def _along(line: Line, heads: Iterable[RunHead]) -> list[MeasuredSetup]:
 def _standings(
     revisions: Sequence[Revision], by_place: Mapping[int, Sequence[RunHead]]
 ) -> Iterator[RevisionRuns]:
-    """Yield the revisions that have runs, each with a unique time.
+    """Yield the revisions that have runs, each with a time of its own.
 
     Commits of a rebased branch may share a second, and a control has the time of its revision; of
     two values of a series at one time Prometheus keeps one.
@@ -168,7 +168,7 @@ def _standings(
 
 
 def _made(revision: Revision, runs: Sequence[RunHead]) -> datetime | None:
-    """Return when a revision was made, if the time is known and plausible.
+    """Return when a revision was released or committed, if that is known and plausible.
 
     A single sample in the future would make Prometheus reject all others as too old. Nothing is
     older than the start of Unix time.

@@ -1,4 +1,4 @@
-"""Published names and labels: base units, as Prometheus requires, and bounded labels.
+"""The names and units of published time series.
 
 A figure of a step is published under up to three names with the same ending. ``nightshift_run_*``
 has one value per run at the time of the run. ``nightshift_revision_*`` has the median over the runs
@@ -36,7 +36,7 @@ RUN, REVISION, VERSION = "run", "revision", "version"
 
 
 class PublishedMetric(NamedTuple):
-    """The published form of a metric of the store.
+    """How a metric is published: its name and its unit.
 
     ``name`` is the end of the names. ``factor`` converts values to the base unit in the name.
     ``labels`` distinguish it from other metrics with the same name.
@@ -159,7 +159,7 @@ and, if both have several runs, ``low`` and ``high``."""
 
 
 class Other(Frozen):
-    """A published metric that is no figure of a step."""
+    """A published time series that is not a metric of a step."""
 
     name: str
     labels: tuple[str, ...]
@@ -313,5 +313,5 @@ OTHERS: Mapping[str, Other] = {
 
 
 def full_name(view: str, figure: PublishedMetric) -> str:
-    """Return the name of a figure in a view."""
+    """Return the full published name of a metric."""
     return f"{PREFIX}{view}_{figure.name}"

@@ -1,4 +1,4 @@
-"""Samples as OpenMetrics text, the input format of promtool."""
+"""Write samples as OpenMetrics text, which Prometheus's tool promtool reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def exposition(samples: Iterable[tuple[Labels, TimedValue]]) -> Iterator[str]:
-    """Yield samples as text in pieces. All samples of a name must be adjacent.
+    """Yield samples as OpenMetrics text; samples of a name must follow each other.
 
     Raises ValueError if a name recurs after another one.
     """
@@ -35,7 +35,7 @@ def exposition(samples: Iterable[tuple[Labels, TimedValue]]) -> Iterator[str]:
 
 
 def selector(labels: Labels) -> str:
-    """Format a series: its name, and its other labels in braces."""
+    """Write the name and labels of a time series: ``name{label="value"}``."""
     others = ",".join(
         f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels if name != "__name__"
     )
@@ -44,7 +44,7 @@ def selector(labels: Labels) -> str:
 
 
 def number(value: float) -> str:
-    """Format a value with the fewest digits that parse to the same value."""
+    """Write a value with as few digits as keep it exact."""
     if math.isfinite(value):
         return repr(float(value))
     if math.isnan(value):
@@ -53,7 +53,7 @@ def number(value: float) -> str:
 
 
 def timestamp(at: int) -> str:
-    """Format milliseconds as seconds that Prometheus parses to the same milliseconds.
+    """Write milliseconds as seconds, so that Prometheus reads the same milliseconds.
 
     Prometheus multiplies by 1000 in floating point and truncates. With three decimals, six in a
     thousand times would therefore lose a millisecond. Adding a quarter of a millisecond prevents

@@ -58,7 +58,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Written(NamedTuple):
-    """The result of writing samples, which are settled in the given order.
+    """How many samples a receiver accepted and refused so far.
 
     ``reasons`` are the receiver's messages about the first few refused samples.
     """
@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 
 class RemoteWriteError(UserError):
-    """The receiver is not writable. ``written`` is the result up to then."""
+    """Samples cannot be sent to a receiver; ``written`` says which were sent before."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)
@@ -77,7 +77,7 @@ class RemoteWriteError(UserError):
 
 
 class RemoteWriter:
-    """Writes to the receiver at ``url``.
+    """Sends samples to the receiver at ``url``.
 
     Transient failures (no connection, no response within ``timeout`` seconds, 5xx, 429) are retried
     with increasing delays, until they have cost ``patience`` seconds in total. A refused batch is
@@ -105,7 +105,10 @@ class RemoteWriter:
     ) -> None:
         self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
-            raise UserError(f"{certificate} ([publish] certificate) is not a file of certificates")
+            raise UserError(
+                f"{certificate} ([publish] certificate) is not a file of certificates; name a "
+                "PEM file, or leave the setting out"
+            )
         self._url = url
         self._credentials = credentials
         self._certificate = certificate
@@ -120,7 +123,7 @@ class RemoteWriter:
         self._unreachable = ""
 
     def write(self, series: Iterable[TimeSeries]) -> Written:
-        """Send samples and return the result.
+        """Send samples and return how many were accepted.
 
         Raises RemoteWriteError if the receiver is unreachable; further calls then fail immediately,
         without waiting again.
@@ -142,7 +145,7 @@ class RemoteWriter:
         return tally.written()
 
     def _write(self, batch: list[TimeSeries], tally: _Tally) -> None:
-        """Send a batch; if it is refused, send its halves."""
+        """Send a batch of samples; if it is refused, send its halves."""
         count = sum(len(series.samples) for series in batch)
         refusal = self._refusal(batch)
         if refusal is None:
@@ -155,7 +158,7 @@ class RemoteWriter:
                 self._write(half, tally)
 
     def _refusal(self, batch: list[TimeSeries]) -> str | None:
-        """Send a batch until it is accepted (None) or refused (the receiver's message)."""
+        """Send a batch until it is accepted (None) or refused (the receiver's reason)."""
         request = body(batch)
         wait = FIRST_WAIT
         while True:
@@ -214,7 +217,7 @@ class RemoteWriter:
             return ReceiverAnswer(0, f"does not answer ({_reason(error)})")
 
     def _quoted(self, words: str) -> str:
-        """Return a receiver's message as one line that is safe to display."""
+        """Return a receiver's text as one line that is safe to print."""
         if self._credentials is not None:
             words = self._credentials.redact(words)
         return one_line(words)
@@ -231,11 +234,11 @@ def _beginning(series: TimeSeries) -> TimeSeries:
 
 
 class _OutOfReachError(Exception):
-    """The receiver's problem and the remedy."""
+    """A receiver cannot be reached; the text says why and what to do."""
 
 
 class _Tally:
-    """Counts the results of samples."""
+    """Counts accepted and refused samples."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -273,7 +276,7 @@ def batches(series: Iterable[TimeSeries], most: int) -> Iterator[list[TimeSeries
 
 
 def receiver_name(url: str) -> str:
-    """Return the receiver's name for messages: its address, which contains no secret.
+    """Return a receiver's address for messages, without secrets.
 
     Raises UserError for an invalid address, and for one with credentials.
     """
@@ -309,7 +312,7 @@ def _refuses_samples(answer: ReceiverAnswer) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the operating system's error message, which other libraries wrap."""
+    """Return the operating system's reason for a failed connection."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:

@@ -1,4 +1,4 @@
-"""The view by revision time: medians over the runs of a revision, and rQPS with its interval."""
+"""Publish by time of the revision: medians of its runs, and relative QPS with its interval."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Figures = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 
 
 def revision_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
-    """Yield a group for each revision of each setup, in line order.
+    """Yield the samples of each revision of each setup, in line order.
 
     A revision without a known time is in no series by that time. Its series with the revision as a
     label use the time of its first run.
@@ -40,7 +40,7 @@ def revision_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[
 
 
 def end_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
-    """Yield a group for each setup: the throughput of its first and of its newest revision.
+    """Yield the throughput of the first and the newest revision of each setup.
 
     The order follows the positions, not the times: releases of one day share their time.
     """
@@ -66,7 +66,7 @@ def _ends(
 
 
 def version_groups(setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
-    """Yield a group for each revision of each line: its position, and when it was made."""
+    """Yield where each revision is on its line, and when it was made."""
     placed: dict[tuple[str, str, str], RevisionRuns] = {}
     for measured in setups:
         for standing in measured.standings:
@@ -141,7 +141,7 @@ def _figures_of(
 def _relative(
     base: Sequence[float], values: Sequence[float], same: bool
 ) -> Iterator[tuple[str, float]]:
-    """Yield the ratio of the medians and, if there is one, its 95 % interval."""
+    """Yield a revision's QPS relative to the base, with its 95 % interval if there is one."""
     level = statistics.median(base)
     if level <= 0:
         return

@@ -1,4 +1,4 @@
-"""Facts: single values that can be withdrawn, such as a change that no longer holds."""
+"""Published facts that can be withdrawn, as a change that later turns out to be noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAKEN_BACK = 0.0
 
 
 class Fact(NamedTuple):
-    """One value of one series at one time, in milliseconds since 1970."""
+    """One published value at one time that may be withdrawn later."""
 
     labels: Labels
     at: int
@@ -23,17 +23,17 @@ class Fact(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its key, which contains everything needed to withdraw it."""
+        """The key of the fact, from which it can be withdrawn."""
         return _WORD + json.dumps([self.at, self.labels], separators=(",", ":"))
 
     def group(self) -> SampleGroup:
-        """Return the fact as a group of its own."""
+        """Return the fact as a group of samples."""
         series = [TimeSeries(self.labels, [TimedValue(self.at, self.value)])]
         return SampleGroup(self.key, repr(self.value), lambda: series)
 
 
 def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleGroup]:
-    """Yield a group for each fact, then one for each withdrawn fact.
+    """Yield all facts that hold, and then those to withdraw.
 
     ``known`` are the keys of all groups that the receiver has.
     """

@@ -1,4 +1,4 @@
-"""The view by run time: the values of each run, and the activity of its DBMS."""
+"""Publish by time of the run: its values, and what the DBMS did beside the statements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.storage.steps import activity_of
 
 
 def run_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
-    """Yield a group for each run on each line, setup by setup, oldest first.
+    """Yield the samples of each run on each line, oldest first within a setup.
 
     Two machines of a class may begin a run within the same millisecond. The run that is later in
     the order of names is then published a millisecond later, because Prometheus keeps only one

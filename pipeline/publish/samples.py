@@ -1,4 +1,4 @@
-"""Samples of time series, in groups that are sent together."""
+"""Types for samples of time series, in groups that are sent together."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class TimedValue(NamedTuple):
-    """One value, ``at`` milliseconds since 1970."""
+    """A value at a time, in milliseconds since 1970."""
 
     at: int
     value: float
 
 
 class TimeSeries(NamedTuple):
-    """Samples of one series in time order."""
+    """The samples of one time series in order of time."""
 
     labels: Labels
     samples: Sequence[TimedValue]
 
 
 class SampleGroup(NamedTuple):
-    """Samples that are sent together.
+    """Samples that are sent together or not at all.
 
     ``key`` identifies their subject, ``digest`` their contents: groups with equal keys and digests
     have equal samples. ``series`` generates them on demand, so samples that a receiver has are
@@ -38,11 +38,11 @@ class SampleGroup(NamedTuple):
 
 
 def labelled(name: str, **labels: object) -> Labels:
-    """Return the labels of the series ``name``. To Prometheus, an empty label is no label."""
+    """Return the labels of a time series, without empty ones."""
     given = {"__name__": name, **{key: str(value) for key, value in labels.items()}}
     return tuple(sorted((key, value) for key, value in given.items() if value))
 
 
 def milliseconds(at: datetime) -> int:
-    """Return a moment as milliseconds since 1970, Prometheus's unit of time."""
+    """Return a time as milliseconds since 1970, as Prometheus counts it."""
     return round(at.timestamp() * 1000)

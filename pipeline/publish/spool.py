@@ -1,4 +1,4 @@
-"""A temporary file that sorts samples for blocks."""
+"""Sort many samples by time in a temporary file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CREATE TABLE sample (
 
 
 class Spool:
-    """Sorts samples into spans of ``span`` milliseconds, in a file: memory holds only labels.
+    """Sorts samples by spans of time in a file, so that memory holds only their labels.
 
     Of two samples of one series at one time the first is kept, as in Prometheus.
     """
@@ -34,11 +34,11 @@ class Spool:
         self._series: dict[Labels, int] = {}
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the temporary file."""
         self._database.close()
 
     def add(self, series: Iterable[TimeSeries]) -> None:
-        """Add samples. Raises sqlite3.Error, for example if the disk is full."""
+        """Add samples. Raises sqlite3.Error, as when the disk is full."""
         self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?, ?)", self._rows(series)
@@ -53,13 +53,13 @@ class Spool:
                 yield at // self._span, name, place, at, value
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return the non-empty spans and their numbers of samples, in time order."""
+        """Return which spans of time have samples, and how many, in order."""
         return self._database.execute(
             "SELECT span, count(*) FROM sample GROUP BY span ORDER BY span"
         ).fetchall()
 
     def samples(self, span: int) -> Iterator[tuple[Labels, TimedValue]]:
-        """Return the samples of a span: by name, series and time."""
+        """Return the samples in a span of time, by name, series and time."""
         labels = list(self._series)
         found = self._database.execute(
             "SELECT series, at, value FROM sample WHERE span = ? ORDER BY name, series, at", (span,)

@@ -1,4 +1,4 @@
-"""Sync: send a receiver exactly the groups that it lacks."""
+"""Send a receiver exactly those groups of samples that it does not have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ stay recorded."""
 
 @dataclass
 class Synced:
-    """The result of a sync: groups and samples sent, and the corrections among the groups.
+    """What was sent to a receiver: groups, samples and corrections.
 
     ``refused`` are samples that the receiver did not accept, for its ``reasons``. With
     ``complete``, the receiver has everything.
@@ -43,7 +43,7 @@ def sync(
     progress: Callable[[], None] = lambda: None,
     at_once: int = SAMPLES_AT_ONCE,
 ) -> None:
-    """Send the groups that the receiver lacks, and count the progress in ``synced``.
+    """Send the groups of samples that a receiver lacks; ``synced`` counts them.
 
     A group with changed contents is sent again, a millisecond later for each correction: of two
     values at the same time Prometheus silently keeps the first. ``progress`` is called once per
@@ -69,7 +69,7 @@ def sync(
 
 
 class _Batch:
-    """Groups that are sent together, with their samples merged by series."""
+    """Groups of samples that are sent in one request, merged by series."""
 
     def __init__(self) -> None:
         self.sent: dict[str, GroupCheckpoint] = {}

@@ -1,4 +1,4 @@
-"""The encoding of a remote write: the message of protocol version 1.0, compressed.
+"""Encode samples as a remote-write request of Prometheus (version 1.0), compressed.
 
 The message is Protocol Buffers (prometheus/prompb/remote.proto) with one type of number and one of
 string. Encoding it here needs no library and no generated code::
@@ -29,12 +29,12 @@ _BITS_64 = (1 << 64) - 1
 
 
 def body(series: Iterable[TimeSeries]) -> bytes:
-    """Return the body of a request that writes ``series``: snappy's block format, no frames."""
+    """Return the compressed body of a request that sends samples."""
     return bytes(snappy.compress_raw(write_request(series)))
 
 
 def write_request(series: Iterable[TimeSeries]) -> bytes:
-    """Return ``series`` as a WriteRequest."""
+    """Return samples in Prometheus's binary format."""
     return b"".join(_field(_FIRST, _time_series(each)) for each in series)
 
 
@@ -61,7 +61,7 @@ def _field(tag: bytes, content: bytes) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """Encode a number in groups of seven bits, lowest first; a negative one as its 64 bits."""
+    """Encode a whole number as protobuf does, in groups of seven bits."""
     number &= _BITS_64
     groups = bytearray()
     while number > 0x7F:

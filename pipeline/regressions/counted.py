@@ -1,4 +1,4 @@
-"""Counted series: instructions per operation, which have a floor instead of noise.
+"""Counted series: instructions per operation, which have a smallest real difference, but no noise.
 
 They are searched by an exact rule. Machines, outages and the false-alarm budget do not concern
 them: the same program executes the same instructions on any machine.
@@ -16,19 +16,19 @@ from pipeline.storage.series import Series
 
 
 class ByMode(NamedTuple):
-    """Series by the mode of their workload."""
+    """Series split by how their workload is measured: timed, or counted in instructions."""
 
     timed: list[Series]
     counted: list[Series]
 
 
 def is_counted(key: SeriesKey) -> bool:
-    """Whether a series has counts."""
+    """Whether the values of a series are counts of instructions rather than times."""
     return key.mode is Mode.COUNT
 
 
 def by_mode(series: Sequence[Series]) -> ByMode:
-    """Split series by mode."""
+    """Split series into timed and counted ones."""
     return ByMode(
         [one for one in series if not is_counted(one.key)],
         [one for one in series if is_counted(one.key)],
@@ -36,7 +36,7 @@ def by_mode(series: Sequence[Series]) -> ByMode:
 
 
 def counted_changes(series: Series, min_effect: float) -> tuple[ChangePoint, ...]:
-    """Return the changes of a counted series."""
+    """Return the changes of a series of instruction counts."""
     return exact_changes(
         series.values, positions=series.positions, floor=FLOOR, min_effect=min_effect
     )

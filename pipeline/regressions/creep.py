@@ -1,4 +1,4 @@
-"""Find creep: cumulative changes of series against the anchor of their line."""
+"""Find creep: a slow loss since an accepted revision (the anchor) that no single step shows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ Anchors = Mapping[str, int]
 
 
 class CreepSearch(NamedTuple):
-    """The creep of series, and the shifts that are the creep's own and no steps."""
+    """Creep found in series, and the steps that are part of a creep and not reported alone."""
 
     found: list[Shift]
     absorbed: list[Shift]
 
 
 def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
-    """Return the anchor of each line: the newest accepted level, or else that of ``since``.
+    """Return the anchor of each line: the newest accepted level, or else the configured ``since``.
 
     A decision about a creep accepts the level that its line had then. ``since`` is a revision or a
     date; a line without such a revision begins at its first. Raises UserError if no line has it.
@@ -74,7 +74,7 @@ def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
 def find_creep(
     series: Sequence[Series], shifts: Sequence[Shift], rules: Rules, places: Anchors
 ) -> CreepSearch:
-    """Search timed series for creep; the steps of the ``shifts`` of their levels are subtracted.
+    """Search timed series for creep. The steps in ``shifts`` are reported already and do not count.
 
     A step that other series of the line show is subtracted, too: one commit slows many series, some
     of them too little to show it.
@@ -107,7 +107,7 @@ def find_creep(
 
 
 def worse_steps(shift: Shift) -> float:
-    """Return by how much the reported steps between the ends of a creep are worse, as a fraction.
+    """Return the loss, as a fraction, that reported steps within a creep already explain.
 
     A comparison of the two ends measures the creep together with these steps.
     """
@@ -118,7 +118,7 @@ def worse_steps(shift: Shift) -> float:
 
 
 def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
-    """Return the measured positions of the steps that others show.
+    """Return the positions of steps that other series show as well.
 
     The position of a step that the series shows, too, is its own.
     """
@@ -138,7 +138,7 @@ def _creep_in(
     watch: DetectionSettings,
     anchor: int,
 ) -> tuple[Shift, list[Shift]] | None:
-    """Return the creep of a series, and which of its own steps are the creep's."""
+    """Return the creep of a series, and which of its steps are part of the creep."""
     metric = series.key.metric
     if not watch.creep or is_counted(series.key) or metric == SLA or not watch.reports(worse=True):
         return None
@@ -204,7 +204,7 @@ def _day(since: str) -> date | None:
 
 
 def _first_since(line: Line, since: str, day: date | None) -> int | None:
-    """Return the position of the anchor that the configuration names; None without one."""
+    """Return the position of the anchor that the configuration names; None if it names none."""
     if day is None:
         return line.positions.get(since)
     return next(

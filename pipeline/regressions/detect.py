@@ -38,14 +38,14 @@ from pipeline.storage.series import Series
 
 
 class Searched(NamedTuple):
-    """The input of a search: calibrated series, and the environment assessment they come from."""
+    """The input of detection: series corrected for their machines, and the machines' assessment."""
 
     series: list[Series]
     environment: EnvironmentAssessment
 
 
 def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
-    """Return the metrics to read: of the settings, of counted workloads, of imported lines."""
+    """Return the metrics to search for changes, as ``nightshift.toml`` and imports set them."""
     counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
     imported = (metric for line in plan.lines for metric in line.metrics)
     metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()), *imported)
@@ -55,7 +55,7 @@ def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
 def watched_series(
     columns: MeasurementColumns, plan: Plan, settings: DetectSection
 ) -> list[Series]:
-    """Return the series of a plan's lines, line by line.
+    """Return the series of all lines of a plan in the watched metrics, line by line.
 
     Counted series are watched in their instructions, timed ones in the metrics of the settings,
     and imported ones in all metrics.
@@ -74,7 +74,7 @@ def watched_series(
 def searched_series(
     store: Engine, plan: Plan, settings: DetectSection, results: Path | None = None
 ) -> list[Series]:
-    """Return the series to search, as :func:`searched` prepares them."""
+    """Return the series that detection searches: without mutes, corrected for machines."""
     return searched(store, plan, settings, results).series
 
 
@@ -86,7 +86,7 @@ def searched(
     *,
     save: bool = False,
 ) -> Searched:
-    """Prepare the watched series and SLAs of a plan for the search.
+    """Read the watched series of a plan, and correct them for changes of their machines.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
     Neither concerns counted and imported series.
@@ -117,7 +117,7 @@ def detect_all(
     settings: DetectSection,
     progress: Callable[[], None] = lambda: None,
 ) -> Detected:
-    """Detect changes in the watched series of a plan. Calls ``progress`` once per series."""
+    """Detect changes in all watched series of a plan. Calls ``progress`` once for each series."""
     series, environment = searched(store, plan, settings)
     return search(series, plan, Rules(settings), progress, environment)
 
@@ -131,7 +131,7 @@ def search(
     known: SearchCache | None = None,
     anchors: Anchors = MappingProxyType({}),
 ) -> Detected:
-    """Search a plan's series, as :func:`searched` prepares them, by the rules.
+    """Search the prepared series of a plan for regressions, by the detection rules.
 
     ``known`` has the results of earlier nights, which is all that it changes. ``anchors`` are those
     of creep, if a line has another than its first revision.

@@ -1,4 +1,4 @@
-"""The detection file in the results folder: evidence of regressions, without their states.
+"""The file with the last detection: the evidence for each regression, without its state.
 
 Reading the file needs none of the modules that the search needs. Callers that need states use the
 regression repository.
@@ -38,14 +38,14 @@ class Detected(Frozen):
 
 
 def save_detected(detected: Detected, results: Path) -> Path:
-    """Save the detected evidence for later stages."""
+    """Save the evidence for the detected regressions, for later stages of the night."""
     results.mkdir(parents=True, exist_ok=True)
     text = detected.model_dump_json(indent=1, exclude=_OF_THE_JOURNAL)
     return write_atomically(results / FILE, text)
 
 
 def read_detection(results: Path) -> Detected | None:
-    """Load the last detection of any plan; None if there is none.
+    """Load the last detection, whatever its plan; None if there is none.
 
     Raises UserError when the file is damaged.
     """
@@ -54,7 +54,7 @@ def read_detection(results: Path) -> Detected | None:
 
 
 def read_detection_of(results: Path, plan: Plan) -> Detected:
-    """Load the last detection. Raises UserError unless it is of this plan."""
+    """Load the last detection. Raises UserError if it is of another plan."""
     path = results / FILE
     detected = read_detection(results)
     if detected is None:

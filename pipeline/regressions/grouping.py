@@ -1,4 +1,4 @@
-"""Group shifts into regressions, one per cause."""
+"""Group shifts (changes of single series) into regressions, one for each cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.text.errors import UserError
 
 
 def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
-    """Group shifts that can have one cause, worst first.
+    """Group shifts that can have the same cause into regressions, worst first.
 
     Shifts can have one cause if they share the line, the kind and the direction (worse or better),
     and one position lies in all their intervals. The shift with the best-known position gives its
@@ -33,7 +33,7 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
 
 
 def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
-    """Return a sort key: narrowest position interval first, then lowest p-value.
+    """Return the sort key of a shift: surest position first, then lowest p-value.
 
     The longest creep comes first: it has the anchor and the newest revision of all.
     """
@@ -50,17 +50,17 @@ total loss, so the change does not outrank an equally large change of throughput
 
 
 def effect_size(shift: Shift) -> float:
-    """Return the absolute size of a change relative to the level before."""
+    """Return the size of a change as a fraction of the level before, without its sign."""
     return abs(shift.effect) if math.isfinite(shift.effect) else FROM_ZERO
 
 
 def worst(regression: Regression) -> Shift:
-    """Return the largest change of a regression."""
+    """Return the largest shift of a regression."""
     return max(regression.shifts, key=effect_size)
 
 
 def clearest(regression: Regression, count: int, mode: Mode | None = None) -> list[Shift]:
-    """Return the shifts to confirm when a regression is remeasured, largest first.
+    """Return the shifts of a regression that are clear enough to measure again, largest first.
 
     They share one cell, that of the largest change, where the cause shows most clearly: of counted
     changes if they explain the regression, because one run of a counted cell is exact. Of the
@@ -76,11 +76,15 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
     if mode is not None:
         shifts = [shift for shift in shifts if shift.series.mode is mode]
         if not shifts:
-            raise UserError(f"{regression.fingerprint} has no change in mode {mode}")
+            raise UserError(
+                f"regression {regression.fingerprint} has no series that was measured in mode "
+                f"{mode}"
+            )
     if not shifts:
         raise UserError(
-            f"{regression.fingerprint} cannot be confirmed: before or after the change every "
-            "level is zero, so there is no ratio; look at its runs and acknowledge it by hand"
+            f"regression {regression.fingerprint} cannot be confirmed: before or after the "
+            "change every level is zero, so there is no ratio; look at its runs and acknowledge "
+            "it by hand"
         )
     counts = explaining_counts(regression) if mode is None else []
     place = cell_of(max(counts or shifts, key=effect_size))
@@ -94,7 +98,7 @@ that they explain it."""
 
 
 def explaining_counts(regression: Regression) -> list[Shift]:
-    """Return the counted shifts of a regression if they explain its timed ones; else none."""
+    """Return the shifts in instructions that explain a regression's slowdown; else none."""
     levels = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
     counted = [shift for shift in levels if shift.series.mode is Mode.COUNT]
     timed = [shift for shift in levels if shift.series.mode is Mode.TIME and shift.kind.of_levels]
@@ -108,7 +112,7 @@ def _growth(shift: Shift) -> float:
 
 
 def machine_of(regression: Regression) -> str:
-    """Return the machine class to remeasure a regression on: the one where it is clearest."""
+    """Return the machine class on which a regression shows best, to measure it again there."""
     try:
         return clearest(regression, 1)[0].series.machine_class
     except UserError:
@@ -116,7 +120,7 @@ def machine_of(regression: Regression) -> str:
 
 
 def cell_of(shift: Shift) -> tuple[str, str, str, str]:
-    """Return the key that distinguishes a shift's cell from other cells of the same revision."""
+    """Return the key of a shift's cell: what was measured, except the revision."""
     key = shift.series
     return key.workload_hash, key.config, key.build_options, key.machine_class
 
@@ -155,7 +159,7 @@ def _regression(group: Sequence[Shift]) -> Regression:
 
 
 def _fingerprint(shift: Shift) -> str:
-    """Return the fingerprint of a regression from the shift with the best-known position.
+    """Return the fingerprint of a regression, from the shift whose position is surest.
 
     A creep is named by its anchor, because each night has another newest revision.
     """
@@ -165,7 +169,7 @@ def _fingerprint(shift: Shift) -> str:
 
 
 def by_cause(regressions: Iterable[Regression]) -> list[tuple[Regression, ...]]:
-    """Group regressions with the same confirmed culprit, in the order of the first of each group.
+    """Group regressions that have the same confirmed culprit; keep the order of the groups.
 
     Such regressions had change points too far apart to be grouped, or lie on different lines (other
     workloads or builds). The culprit's parent must be the same, too: a change between two major

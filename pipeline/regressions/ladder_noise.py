@@ -1,4 +1,4 @@
-"""The noise of short series of single runs, from all steps that the same runs measured."""
+"""The noise of series too short to show their own, learned from other steps of the same runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.storage.series import Floats, Series
 
 
 def ladder_noise(series: Sequence[Series]) -> Mapping[SeriesKey, SharedNoise]:
-    """Return the noise of each series that is a ladder, by the others of its setup and metric.
+    """Return the noise of each short series, from the other series of its setup and metric.
 
     A series with replicates shows its noise by itself, and a long one, too: they take no part.
     """

@@ -1,4 +1,4 @@
-"""Pooled detection: evidence from many series of the same runs that change together."""
+"""Pooled detection: changes that many series of the same runs share, each too weak alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Setup = tuple[str, ...]
 
 
 class Window(NamedTuple):
-    """A part of a group of series that is searched for changes they share.
+    """A range of positions in a group of series, searched for changes that the series share.
 
     values: (rows, series), nan where missing; a row is a run. positions: (rows,). first, last:
     the window takes changes from position ``first`` to before ``last``; others belong to a
@@ -41,7 +41,7 @@ class Window(NamedTuple):
 
 
 def search_window(window: Window) -> Pooled:
-    """Search a window by :func:`changepoint.pooled`; the members are named by their number."""
+    """Search a window for shared changes with :func:`changepoint.pooled`."""
     columns = {str(number): column for number, column in enumerate(window.values.T)}
     return pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
 
@@ -52,7 +52,7 @@ def shared_shifts(
     rules: Rules,
     look: Callable[[Window], Pooled] = search_window,
 ) -> list[Shift]:
-    """Return the shifts that show only when series of the same runs are pooled.
+    """Return the shifts that show only when the series of the same runs are pooled.
 
     ``own`` are the shifts found in single series; they are not returned again. ``look`` searches
     a window. A member takes part if its own 95 % interval excludes zero and the change is large
@@ -76,7 +76,7 @@ def shared_shifts(
 
 
 def setup_of(key: SeriesKey) -> Setup:
-    """Return what series have in common that the same runs measured."""
+    """Return the key that all series measured by the same runs have in common."""
     return (
         key.line,
         key.target,
@@ -101,7 +101,7 @@ def _groups(series: Sequence[Series]) -> list[list[Series]]:
 
 
 def _windows(group: Sequence[Series], alarms_per_1000: float) -> Iterator[Window]:
-    """Yield the windows of a group: all of a line, or overlapping parts of a long one."""
+    """Yield the windows of a group of series: the whole line, or parts of it that overlap."""
     values, rows = _table(group)
     positions, begins = np.unique(rows, return_index=True)
     bounds = np.append(begins, len(rows))
@@ -123,7 +123,7 @@ def _windows(group: Sequence[Series], alarms_per_1000: float) -> Iterator[Window
 
 
 def _table(group: Sequence[Series]) -> tuple[Floats, Ints]:
-    """Return the values of series, (runs, series), nan where missing, and the runs' positions.
+    """Return the values of series as a table (runs, series), nan if missing, and the positions.
 
     A row is a repetition at a position.
     """
@@ -137,7 +137,7 @@ def _table(group: Sequence[Series]) -> tuple[Floats, Ints]:
 
 
 def _known(shared: Shift, own: Iterable[Shift]) -> bool:
-    """Whether a series shows this change by itself."""
+    """Whether detection has already found this change in a series by itself."""
     return any(shift.earliest <= shared.latest and shared.earliest <= shift.latest for shift in own)
 
 

@@ -1,4 +1,4 @@
-"""Reconcile a detection with the journal: record new regressions, recognise known ones."""
+"""Match detected regressions with the journal: record new ones, recognise known ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def night_of(
     at: datetime,
     look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> tuple[Detected, list[Event]]:
-    """Return a detection with its known fingerprints, and the new events for the journal.
+    """Return a detection with known fingerprints, and the events that the journal lacks.
 
     ``happened`` are the journal's events. The other arguments are those of :func:`reconcile`.
     """
@@ -70,7 +70,7 @@ def night_of(
 def _found(
     regression: Regression, known: KnownRegressions, plan: Plan, at: datetime
 ) -> Event | None:
-    """Return the event of a regression that is new, moved, or affects other series than before."""
+    """Return the journal event for a regression that is new, or whose place or series changed."""
     between = bounds(regression, plan)
     history = known.get(regression.fingerprint)
     if history is not None:
@@ -91,7 +91,7 @@ def _found(
 
 
 def _same_creep(old: Regression, found: Regression) -> bool:
-    """Whether a creep is as the journal has it, but for a newer revision and a little growth."""
+    """Whether a detected creep is the one of the journal, at most a little larger."""
     grown = abs(effect_size(worst(found)) - effect_size(worst(old)))
     return (
         found.kind is RegressionKind.CREEP
@@ -114,7 +114,7 @@ def _resolutions(
     at: datetime,
     look: Callable[[LevelPair], Verdict],
 ) -> list[Event]:
-    """Return the events that resolve recovered regressions, each with its fix if one was found."""
+    """Return the journal events for regressions that are gone, with the fix if it is known."""
     by_key = {one.key: one for one in series}
     later: dict[SeriesKey, list[Shift]] = {}
     for one in found:
@@ -146,7 +146,7 @@ def _resolutions(
 
 
 def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[str]:
-    """Return the fingerprint that equals a prefix, or else all fingerprints that start with it.
+    """Return the fingerprints that start with a prefix; an equal one is the only match.
 
     A fingerprint already in use gets a number suffix (:func:`identify`), so a whole fingerprint can
     be the prefix of another.
@@ -158,12 +158,12 @@ def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[s
 
 
 def most_certain_shift(regression: Regression) -> Shift:
-    """Return the shift that gave a regression its position."""
+    """Return the shift whose position is surest; it sets the regression's position."""
     return min(regression.shifts, key=certainty_key)
 
 
 def bounds(regression: Regression, plan: Plan) -> Bounds:
-    """Return the labels that bound the first bad revision."""
+    """Return the labels of the revisions between which a regression began."""
     labels = [revision.label for revision in _line(regression, plan).revisions]
     shift = most_certain_shift(regression)
     before = labels[shift.earliest - 1] if shift.earliest else ""
@@ -171,7 +171,7 @@ def bounds(regression: Regression, plan: Plan) -> Bounds:
 
 
 def certain_ends(regression: Regression, plan: Plan) -> tuple[str, str]:
-    """Return the labels of the last surely good and the first surely bad revision.
+    """Return the last revision that is surely good and the first that is surely bad.
 
     They lie outside the interval of the position. The last good and first bad revisions are only
     the likeliest ones, and the change may not lie between them.
@@ -184,7 +184,7 @@ def certain_ends(regression: Regression, plan: Plan) -> tuple[str, str]:
 def identify(
     regressions: Sequence[Regression], known: KnownRegressions, plan: Plan
 ) -> tuple[Regression, ...]:
-    """Give regressions the fingerprint of their match in the journal, or a new one.
+    """Give each regression the fingerprint of its match in the journal, or a new one.
 
     A change point moves within its interval as evidence grows. A found regression therefore matches
     a known one on the same line, of the same kind and direction, if their intervals overlap. Of
@@ -211,7 +211,7 @@ def identify(
 
 
 def at_current_positions(regression: Regression, plan: Plan) -> Regression | None:
-    """Return a regression of the journal with the current positions of its revisions.
+    """Return a regression of the journal with today's positions of its revisions.
 
     Positions move when an earlier revision is measured later. Shifts whose revisions left the line
     are dropped; the result is None if the largest shift is one of them.
@@ -238,12 +238,12 @@ def at_current_positions(regression: Regression, plan: Plan) -> Regression | Non
 
 
 def _places(regression: Regression, plan: Plan) -> Mapping[str, int]:
-    """Return the position of each revision on the regression's line; empty if the line is gone."""
+    """Return today's position of each revision on a regression's line; empty without the line."""
     return next((line.positions for line in plan.lines if line.name == regression.line), {})
 
 
 def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
-    """Return the position of the first bad revision; None if it cannot be determined.
+    """Return the position of a regression's first bad revision; None if it is unknown.
 
     If the revision left the line, as after a forced push, the revision after the last good one
     takes its place.
@@ -253,7 +253,7 @@ def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
 
 
 def _distance(found: Regression, history: KnownRegression, plan: Plan) -> int | None:
-    """Return the distance between the positions; None if the regressions cannot be the same."""
+    """Return how many positions two regressions are apart; None if they cannot be the same."""
     old = history.regression
     if (found.target, found.line, found.kind, found.worse) != (
         old.target,
@@ -282,7 +282,7 @@ def _distance(found: Regression, history: KnownRegression, plan: Plan) -> int | 
 
 
 def _unused(fingerprint: str, taken: set[str]) -> str:
-    """Return a fingerprint that is not in use.
+    """Return a new fingerprint that no regression has.
 
     The first choice may belong to a regression that has since moved to another revision.
     """

@@ -28,7 +28,7 @@ more than :func:`changepoint.compare` accepts."""
 
 
 class LevelPair(NamedTuple):
-    """The newest values of two levels of a series, and the smallest effect of interest."""
+    """The newest values of a series before a regression and now, and the smallest effect to see."""
 
     old: Floats
     new: Floats
@@ -37,7 +37,7 @@ class LevelPair(NamedTuple):
 
 
 def compare_levels(levels: LevelPair) -> Verdict:
-    """Compare two levels by :func:`changepoint.compare`."""
+    """Test whether two levels of a series differ, with :func:`changepoint.compare`."""
     return compare(
         levels.old, levels.new, smallest_effect=levels.smallest, better=levels.better
     ).verdict
@@ -50,7 +50,7 @@ def recovered(
     settings: DetectSection,
     look: Callable[[LevelPair], Verdict] = compare_levels,
 ) -> bool:
-    """Whether the series of a regression are back at their old level.
+    """Whether all series of a regression are back at the level before it.
 
     The series with the largest change must be surely at the old level, within the smallest
     change of interest, or better; no other series may be surely worse. The present is everything
@@ -84,13 +84,13 @@ def recovered(
 
 
 def _smallest(shift: Shift, settings: DetectSection) -> float:
-    """Return the smallest change of interest: of a creep, at most half of a reported one."""
+    """Return the smallest change that counts; for a creep, at most half of the reported one."""
     smallest = settings.smallest(shift.series.mode)
     return min(smallest, settings.creep / 2) if shift.kind is RegressionKind.CREEP else smallest
 
 
 def fix_of(regression: Regression, found: Sequence[Regression]) -> Regression | None:
-    """Return the last improvement after a regression in one of its series."""
+    """Return the last improvement after a regression in one of its series: the likely fix."""
     extent = {shift.series for shift in regression.shifts}
     behind = [
         one
@@ -140,7 +140,7 @@ def _verdict(
 
 
 def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:
-    """Compare the newest count with the level before a shift; a single count is exact."""
+    """Compare the newest instruction count with the one before a shift; counts are exact."""
     places = series.positions
     newest = int(places[-1])
     if newest <= shift.latest:
@@ -152,6 +152,6 @@ def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:
 
 
 def _values(series: Series, first: int, stop: int) -> Floats:
-    """Return the newest values of a level, in the order of their positions."""
+    """Return the newest values at one level of a series, in order of their positions."""
     first_at, stop_at = np.searchsorted(series.positions, (first, stop)).tolist()
     return series.values[first_at:stop_at][-NEWEST_RUNS:]

@@ -40,7 +40,7 @@ _SET_ASIDE = re.compile(r"\.\d+$")
 
 
 class ExperimentOutcome(BaseModel):
-    """The outcome of an experiment about a regression. Other fields of the file are ignored.
+    """The outcome of an experiment about a regression, as its file stores it.
 
     ``at`` is when the experiment ended; a continued or repeated experiment has another outcome.
     ``environment`` is a rejection too: the machine changed, not the DBMS. ``minutes`` is the time
@@ -57,7 +57,7 @@ class ExperimentOutcome(BaseModel):
 
     @property
     def event(self) -> EventKind:
-        """The event that the outcome causes for the regression."""
+        """The journal event that follows from this outcome, as confirmed or rejected."""
         if self.verdict == "environment":
             return EventKind.REJECTED
         return EventKind(self.verdict)
@@ -69,7 +69,7 @@ class ExperimentOutcome(BaseModel):
 
 
 def read_outcomes(results: Path) -> dict[str, ExperimentOutcome]:
-    """Return the outcomes of all experiments about regressions, by experiment name.
+    """Return the outcomes of all experiments about regressions, by name of the experiment.
 
     Other experiments, such as bisections, are skipped, as are experiments set aside to be repeated.
     Raises UserError for a file that cannot be parsed.
@@ -91,14 +91,14 @@ def read_outcomes(results: Path) -> dict[str, ExperimentOutcome]:
 
 
 class RegressionRepository:
-    """The regressions and improvements of a results folder at a moment."""
+    """All regressions and improvements of a results folder, with their states now."""
 
     def __init__(self, results: Path) -> None:
         self._results = results
         self._journal = Journal(results)
 
     def events(self, at: datetime) -> list[Event]:
-        """Return the journal's events, followed by the pending ones.
+        """Return the journal's events, then those that are not yet written to it.
 
         Raises UserError for a journal or an outcome that cannot be parsed.
         """
@@ -106,7 +106,7 @@ class RegressionRepository:
         return [*happened, *self._pending(happened, at)]
 
     def known(self, at: datetime, also: Sequence[Event] = ()) -> KnownRegressions:
-        """Return every regression ever found, sorted by line and fingerprint.
+        """Return every regression ever detected, sorted by line and fingerprint.
 
         The evidence is from the last detection, or else the latest in the journal. ``also`` are
         further events to apply after the journal's. Raises UserError as :meth:`events` does, and
@@ -121,7 +121,7 @@ class RegressionRepository:
         return dict(sorted(known.items(), key=lambda item: (item[1].regression.line, item[0])))
 
     def detection(self, at: datetime) -> Detected | None:
-        """Return the last detection of any plan; None if there is none.
+        """Return the last detection, whatever its plan; None if there is none.
 
         Raises UserError as :meth:`known` does.
         """
@@ -129,7 +129,7 @@ class RegressionRepository:
         return self.joined(detection, at) if detection is not None else None
 
     def detection_of(self, plan: Plan, at: datetime) -> Detected:
-        """Return the last detection of this plan.
+        """Return the last detection. Raises UserError if it is of another plan.
 
         Raises UserError as :meth:`known` does, and if there is no detection or it is of another
         plan.
@@ -137,7 +137,7 @@ class RegressionRepository:
         return self.joined(read_detection_of(self._results, plan), at)
 
     def joined(self, detection: Detected, at: datetime) -> Detected:
-        """Return a detection with the current states of its regressions."""
+        """Return a detection whose regressions have their states of now."""
         known = known_regressions(self.events(at))
         stated = tuple(
             restated(one, known[one.fingerprint].regression) if one.fingerprint in known else one
@@ -146,7 +146,7 @@ class RegressionRepository:
         return detection.model_copy(update={"regressions": stated})
 
     def record(self, events: Sequence[Event], at: datetime) -> None:
-        """Append events to the journal, between the events pending before and after them.
+        """Append events to the journal, together with those due before and after.
 
         Raises UserError as :meth:`events` does, and for an event that the state does not allow,
         because another process may have written meanwhile; then nothing is appended.
@@ -165,11 +165,11 @@ class RegressionRepository:
         self._journal.extend(due)
 
     def record_pending(self, at: datetime) -> None:
-        """Append pending events to the journal: experiment outcomes and expiries."""
+        """Append what the journal lacks: outcomes of experiments, expiries."""
         self.record((), at)
 
     def _pending(self, happened: Sequence[Event], at: datetime) -> list[Event]:
-        """Return experiment outcomes and expiries that the journal lacks."""
+        """Return the outcomes and expiries that are not in the journal yet."""
         known = known_regressions(happened)
         pending = []
         for name, outcome in read_outcomes(self._results).items():
@@ -198,5 +198,5 @@ def _event_of(name: str, outcome: ExperimentOutcome) -> Event:
 
 
 def _is_taken(regression: KnownRegression, name: str, outcome: ExperimentOutcome) -> bool:
-    """Whether the journal has this outcome, whatever was decided since."""
+    """Whether the journal has this outcome already, whatever people decided since."""
     return any(event.experiment == name and event.at == outcome.at for event in regression.events)

@@ -1,4 +1,4 @@
-"""Detection rules: settings, rules of the configuration, and mutes."""
+"""Detection rules: thresholds and mutes that decide which changes are reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DetectionSettings(Frozen):
 
 
 class Rules:
-    """The settings, rules and mutes that decide what counts as a change.
+    """The thresholds and mutes that decide which changes of a series are reported.
 
     A mute in the journal overrides the configuration file: it is more recent, and it expires.
     """
@@ -53,11 +53,11 @@ class Rules:
         self._rules = sorted(rules, key=lambda rule: specificity(rule.pattern))
 
     def unmuted(self, series: Sequence[Series]) -> list[Series]:
-        """Return the series that are not muted."""
+        """Return the series that nobody has muted."""
         return [one for one in series if not self.settings_of(one.key, len(series)).mute]
 
     def settings_of(self, key: SeriesKey, series: int) -> DetectionSettings:
-        """Return the detection settings of a series, given the number of timed series.
+        """Return the detection settings of one series. More timed series mean stricter limits.
 
         A counted series raises no false alarms, so it takes no part in the budget.
         """
@@ -80,7 +80,7 @@ class Rules:
         return DetectionSettings.model_validate(chosen)
 
     def alarms_per_1000(self, series: int) -> float:
-        """Return the threshold for this number of timed series, where no rule sets one."""
+        """Return the default false-alarm rate per 1000 nights for this many timed series."""
         if self._settings.alarms_per_1000 is not None:
             return self._settings.alarms_per_1000
         wrong = self._settings.wrong_issues_per_month
@@ -88,6 +88,6 @@ class Rules:
 
 
 def specificity(pattern: Pattern) -> tuple[int, int]:
-    """Return a pattern's specificity: the number of named fields, then of literal characters."""
+    """Return how specific the pattern of a rule is; the most specific rule wins."""
     named = [text for _, text in pattern if text != "*"]
     return len(named), sum(letter not in "*?[]" for text in named for letter in text)

@@ -1,4 +1,4 @@
-"""Results of searches, kept between nights: only what is new is searched.
+"""Results of earlier searches for changes, so that a night searches only series with new values.
 
 A result is found by the digest of everything that it depends on: the values, the settings and the
 code of the detector. So it equals what a search would find, and the file may be deleted at any
@@ -35,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class SearchCache:
-    """The results of earlier searches in a results folder; without a folder it begins empty.
+    """The cached results of searches in a results folder; without a folder, an empty cache.
 
     Use :meth:`shifts` and :meth:`window` in place of a search, and :meth:`verdict` in place of a
     comparison, then :meth:`save` once. Threads may search at once. ``inputs`` is the digest of all
@@ -51,7 +51,7 @@ class SearchCache:
     def shifts(
         self, series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
     ) -> list[Shift]:
-        """Return the result of :func:`find_shifts`, from an earlier night if nothing changed."""
+        """Return the result of :func:`find_shifts`, from the cache if the series is unchanged."""
         name = _digest(
             series.key.model_dump_json(),
             watch.model_dump_json(),
@@ -67,14 +67,14 @@ class SearchCache:
         return [Shift.model_validate(one) for one in found]
 
     def window(self, window: Window) -> Pooled:
-        """Return the result of :func:`search_window`, from an earlier night if nothing changed."""
+        """Return the result of :func:`search_window`, from the cache if nothing changed."""
         name = _digest(
             str(window.alarms_per_1000), window.positions.tobytes(), window.values.tobytes()
         )
         return Pooled.from_dict(self._of(name, lambda: search_window(window).to_dict()))
 
     def verdict(self, levels: LevelPair) -> Verdict:
-        """Return the result of :func:`compare_levels`, from an earlier night if nothing changed."""
+        """Return the result of :func:`compare_levels`, from the cache if nothing changed."""
         name = _digest(
             levels.better,
             repr(levels.smallest),
@@ -85,7 +85,7 @@ class SearchCache:
         return verdict
 
     def save(self, inputs: str = "") -> None:
-        """Write the results that this object returned, and the digest of a detection's inputs.
+        """Save the results used tonight, with the digest of the input of this detection.
 
         If the file cannot be written, the next night searches everything again.
         """
@@ -98,10 +98,10 @@ class SearchCache:
             kept = {"code": _code(), "inputs": inputs, "found": self._used}
             write_atomically(self._path, json.dumps(kept))
         except OSError as error:
-            _LOG.info("%s was not written: %s", self._path, error)
+            _LOG.info("the cache %s was not written: %s", self._path, error)
 
     def _measured(self, series: Series) -> str:
-        """Return the digest of the revisions of the values; most series of a line share them."""
+        """Return the digest of the revisions that a series has values of."""
         name = _digest(str(id(series.runs)), series.at.tobytes())
         if name not in self._revisions:
             labels = map(series.runs.revisions.__getitem__, series.at.tolist())
@@ -116,7 +116,7 @@ class SearchCache:
 
 @cache
 def _code() -> str:
-    """The digest of the code: with another version a search may have another result."""
+    """Return the digest of the program code; results of another version are not reused."""
     return digest_of(PACKAGE) + digest_of(Path(pipeline.__file__).parent)
 
 
@@ -130,7 +130,7 @@ def _digest(*parts: str | bytes) -> str:
 
 
 def _load(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return what the file has; nothing if it is missing, damaged or of other code."""
+    """Return the cached results; none if the file is missing, damaged or of other program code."""
     try:
         tree = json.loads(path.read_bytes())
         if tree["code"] == _code():
@@ -138,5 +138,5 @@ def _load(path: Path) -> tuple[str, dict[str, Any]]:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, TypeError) as error:
-        _LOG.warning("%s is damaged and was not used: %s", path, error)
+        _LOG.warning("the cache %s is damaged, so everything is searched again: %s", path, error)
     return "", {}

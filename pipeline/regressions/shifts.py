@@ -1,4 +1,4 @@
-"""Find the change points of a series, as shifts between revisions."""
+"""Find the changes of one series, as shifts: from the last good revision to the first bad one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOTHING_SHARED: KnownNoise = KnownNoise()
 def detect_in(
     series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
 ) -> Detection:
-    """Search one timed series with its detection settings, and its noise if others show it."""
+    """Search one timed series for changes, with its detection settings and shared noise, if any."""
     return detect(
         series.values,
         positions=series.positions,
@@ -71,14 +71,14 @@ def find_shifts(
 
 
 def _loud(change: ChangePoint, smallest: float) -> bool:
-    """Whether the noise on one side is as large as a change of interest."""
+    """Whether the noise on one side of a change is as large as the smallest change to report."""
     return any(
         level.spread >= smallest * abs(level.level) for level in (change.before, change.after)
     )
 
 
 def _counts(shift: Shift) -> bool:
-    """Whether a change is reportable: large enough in its unit, or an SLA newly met or missed."""
+    """Whether a change is large enough to report, or an SLA was newly met or missed."""
     if shift.kind is RegressionKind.SLA:
         return (shift.before < SUSTAINED) is not (shift.after < SUSTAINED)
     least = LEAST_CHANGE.get(shift.series.metric, 0.0)
@@ -92,7 +92,7 @@ def _level(series: Series, change: ChangePoint) -> Shift:
 
 
 def _spread(series: Series, change: ChangePoint) -> Shift:
-    """Return the shift of a spread. Less spread is better for every metric."""
+    """Return a change of the spread of a series as a shift; less spread is always better."""
     kind = RegressionKind.SPREAD
     worse = change.effect > 0
     return _shift(series, change, kind, change.before.spread, change.after.spread, worse=worse)
@@ -129,7 +129,7 @@ def _shift(
 
 
 def first_possible(earliest: int, measured: Ints) -> int:
-    """Return the first position that may be the bad one, measured or not.
+    """Return the earliest position that may be the first bad revision of a shift.
 
     ``earliest`` is the first of the ascending ``measured`` positions that may be bad. Series of
     other machines may have measured positions before it.

@@ -1,4 +1,4 @@
-"""The state machine of regressions."""
+"""The states of a regression (suspected, confirmed, ...), and which event leads to which."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TRANSITIONS: Mapping[tuple[RegressionState, EventKind], RegressionState | None] 
 
 
 class Bounds(NamedTuple):
-    """The interval of a regression as labels: after ``before``, at the latest ``latest``.
+    """The revisions between which a regression began: after ``before``, at the latest ``latest``.
 
     ``earliest`` was next to ``before`` on the line when the regression was found.
     """
@@ -74,7 +74,7 @@ NOWHERE = Bounds("", "", "")
 
 
 def bounds_of(event: Event) -> Bounds:
-    """Return the bounds of the first bad revision from an event."""
+    """Return from a journal event the revisions between which the regression began."""
     return Bounds(event.before, event.earliest, event.latest)
 
 
@@ -95,41 +95,41 @@ class KnownRegression:
 
     @property
     def state(self) -> RegressionState:
-        """The current state."""
+        """The state that the regression is in now."""
         return self.regression.state
 
     @property
     def expires(self) -> date | None:
-        """The last day of an acknowledgement."""
+        """The last day on which the regression's acknowledgement holds."""
         acknowledged = self.state is RegressionState.ACKNOWLEDGED
         return self.decided.expires if acknowledged and self.decided is not None else None
 
     @property
     def note(self) -> str:
-        """The note of the decision."""
+        """The note of the person who decided about the regression."""
         return self.decided.note if self.decided is not None else ""
 
     @property
     def reason(self) -> str:
-        """The reason of a rejection: noise or the environment."""
+        """Why the regression was rejected: noise or the environment."""
         return self.decided.reason if self.decided is not None else ""
 
     def allows(self, event: EventKind) -> bool:
-        """Whether the current state allows an event."""
+        """Whether an event is allowed in the regression's present state."""
         return (self.state, event) in TRANSITIONS
 
     def repeats(self, event: Event) -> bool:
-        """Whether a disallowed event is a repetition: of the state's decision, or of an expiry."""
+        """Whether a disallowed event only repeats an earlier decision or expiry."""
         return not self.allows(event.event) and (
             event.event is EventKind.EXPIRED
             or (self.decided is not None and self.decided.event is event.event)
         )
 
     def add(self, event: Event) -> None:
-        """Apply an event. Raises UserError if the state does not allow it."""
+        """Apply an event to the regression. Raises UserError if its state does not allow it."""
         if not self.allows(event.event):
             raise UserError(
-                f"{event.fingerprint} is {self.state.value}, so it cannot become "
+                f"regression {event.fingerprint} is {self.state.value}, so it cannot become "
                 f"{event.event.value}; `nightshift regressions` shows the state of each"
             )
         self.events.append(event)
@@ -157,14 +157,14 @@ KnownRegressions = dict[str, KnownRegression]
 
 
 def restated(evidence: Regression, known: Regression) -> Regression:
-    """Return new evidence of a regression with the known state, culprit and recovery."""
+    """Return newly detected evidence with the state, culprit and recovery of a known regression."""
     return evidence.model_copy(
         update={"state": known.state, "culprit": known.culprit, "recovers": known.recovers}
     )
 
 
 def known_regressions(events: Iterable[Event]) -> KnownRegressions:
-    """Return every regression found, in the order of first finding.
+    """Return every regression in the journal, first detected first.
 
     Events of regressions that were never found, such as mutes, are skipped. Raises UserError for an
     event that the state does not allow; only a manually edited journal can contain one.

@@ -1,1 +1,1 @@
-"""Reports for people: tables and the report page."""
+"""Results as text for people: tables, comparisons and explanations."""

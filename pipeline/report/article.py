@@ -32,7 +32,7 @@ _MOST_SETTINGS = 40
 
 
 class ArticleColumn(NamedTuple):
-    """A column with its newest run.
+    """A column of an article's table, with its newest run.
 
     ``settings`` are the differences from the settings of the first column with the same DBMS; None
     for that column, and if they are unknown.
@@ -81,7 +81,7 @@ def article(
 def changed_steps(
     subject: MeasuredSubject, base: str, settings: ReportSection
 ) -> dict[str, list[ChangedStep]]:
-    """Return, by the label of each other column, the steps beyond the limits of the report.
+    """Return for each column the steps that are notably slower or faster than the base.
 
     The slowest step comes first.
     """

@@ -1,4 +1,4 @@
-"""Table cells: the format and the colour of values."""
+"""How values look in the cells of a table: digits and colour."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PUBLISHED_DECIMALS = {
 
 
 def tone_of(metric: str, ratio: float | None, settings: ReportSection) -> Tone:
-    """Return whether a relative value is worse, better or unremarkable."""
+    """Return whether a relative value is worse, better or neither."""
     if ratio is None:
         return ""
     ratio = _turned(metric, ratio)
@@ -50,7 +50,7 @@ def tone_of(metric: str, ratio: float | None, settings: ReportSection) -> Tone:
 
 
 def colour_of(metric: str, ratio: float | None, settings: ReportSection) -> Colour | Literal[""]:
-    """Return the colour of a relative value: that of the farthest limit it reaches."""
+    """Return the colour of a relative value, by the limits that ``[report]`` sets."""
     if ratio is None:
         return ""
     ratio = _turned(metric, ratio)
@@ -64,7 +64,7 @@ def colour_of(metric: str, ratio: float | None, settings: ReportSection) -> Colo
 
 
 def format_value(value: float | None, decimals: int | None = None) -> str:
-    """Format a value with the given decimals, or with as many digits as it needs."""
+    """Format a value with these decimals, or with as many digits as it needs."""
     if value is None:
         return MISSING
     if decimals is not None:
@@ -81,7 +81,7 @@ def ratio_cell(
     decimals: int | None = None,
     signs: str = "",
 ) -> TableCell:
-    """Return the coloured cell of a relative value."""
+    """Return the table cell of a relative value, with its colour."""
     return TableCell(
         value=ratio,
         text=format_value(ratio, RATIO_DECIMALS if decimals is None else decimals),
@@ -92,7 +92,7 @@ def ratio_cell(
 
 
 def value_cell(value: float | None, decimals: int | None = None, signs: str = "") -> TableCell:
-    """Return the cell of an absolute value, without a colour."""
+    """Return the table cell of an absolute value."""
     return TableCell(
         value=value,
         text=format_value(value, decimals),
@@ -103,7 +103,7 @@ def value_cell(value: float | None, decimals: int | None = None, signs: str = ""
 def published_cell(
     metric: str, value: float | None, decimals: int | None = None, signs: str = ""
 ) -> TableCell:
-    """Return the cell of an absolute value with its metric's published decimals.
+    """Return the table cell of an absolute value, with as many decimals as published.
 
     ``cpu/o`` is published without the zero before its point: ``.000557``.
     """
@@ -116,7 +116,7 @@ def published_cell(
 
 
 def _turned(metric: str, ratio: float) -> float:
-    """Invert a ratio where less is better.
+    """Return 1 / ratio where less is better, so that above 1 is always good.
 
     1 / 0.95 of the CPU time is as bad as 0.95 of the throughput.
     """

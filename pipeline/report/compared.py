@@ -1,4 +1,4 @@
-"""A comparison of two sides as text, as markdown for a pull request, and as rows for scripts."""
+"""Show a comparison of two builds as text, as markdown, and as rows for scripts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks
 
 
 def verdict_line(comparison: TwoSideComparison) -> str:
-    """Return the verdict in one sentence."""
+    """Return the verdict of a comparison in one sentence."""
     rows = comparison.rows
     if comparison.answer.moved:
         return "undecided: the machine changed during the comparison"
@@ -52,7 +52,7 @@ def verdict_line(comparison: TwoSideComparison) -> str:
 
 
 def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
-    """Return the rows for scripts, worst first. Ratios are head / base."""
+    """Return a comparison as rows for scripts, worst first; ratios are head / base."""
     return [
         {
             "step": row.step,
@@ -70,7 +70,7 @@ def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
 
 
 def _functions(comparison: TwoSideComparison, row: FigureVerdict) -> dict[str, Any]:
-    """Return the functions of a counted row; timed rows have none."""
+    """Return the functions behind a changed instruction count; none for timed metrics."""
     if comparison.mode is not Mode.COUNT:
         return {}
     reported = comparison.functions.get(row.step, ()) if row.metric == INSTRUCTIONS else ()
@@ -78,7 +78,7 @@ def _functions(comparison: TwoSideComparison, row: FigureVerdict) -> dict[str, A
 
 
 def as_text(comparison: TwoSideComparison) -> str:
-    """Return the verdict, then a line per figure, worst first."""
+    """Return a comparison as text: the verdict, then a line for each metric, worst first."""
     table = [_HEADS, *(_cells(row) for row in comparison.rows)]
     widths = [max(len(line[at]) for line in table) for at in range(len(_HEADS))]
     lines = [
@@ -94,7 +94,7 @@ def as_text(comparison: TwoSideComparison) -> str:
 
 
 def as_markdown(comparison: TwoSideComparison) -> str:
-    """Return the comment for a pull request: the verdict first, then the rows, worst first."""
+    """Return a comparison as markdown for a pull request, verdict first."""
     verdict = verdict_line(comparison)
     rows = comparison.rows
     same = [row for row in rows if row.verdict in _NO_NEWS]
@@ -115,7 +115,7 @@ def as_markdown(comparison: TwoSideComparison) -> str:
 
 
 def _table(rows: Sequence[FigureVerdict]) -> list[str]:
-    """Return rows as a table, with those that fail a gate in bold; empty without rows."""
+    """Return compared metrics as a markdown table; bold ones fail a gate."""
     if not rows:
         return []
     lines = [f"| {' | '.join(_HEADS)} |", "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |"]
@@ -158,7 +158,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _remarks(comparison: TwoSideComparison) -> list[str]:
-    """Return how the comparison was measured, and what it could not have shown."""
+    """Return how a comparison was measured, and which changes it could not have seen."""
     answer, question = comparison.answer, comparison.question
     counted = comparison.mode is Mode.COUNT
     how = (
@@ -198,7 +198,7 @@ def _moves(moved: Sequence[str]) -> list[str]:
 
 
 def _directions(rows: Sequence[FigureVerdict]) -> str:
-    """Return the metrics by direction: more is better, or less is better."""
+    """Return for which of the compared metrics more is better, and for which less."""
     names = dict.fromkeys(row.metric for row in rows)
     less = [name for name in names if is_worse(name, 1.0)]
     more = [name for name in names if name not in less]

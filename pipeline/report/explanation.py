@@ -1,4 +1,4 @@
-"""An explanation as markdown: the class first, worst step first, with the evidence."""
+"""Show why a regression is slower, as markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_GAIN = 0.05
 
 
 def explanation_markdown(explanation: Explanation) -> str:
-    """Format an explanation as markdown for the people who act on it."""
+    """Return an explanation as markdown: the class, then the evidence, worst step first."""
     lines = [
         f"## Why: {explanation.kind.value}",
         "",

@@ -1,4 +1,4 @@
-"""The printed table: built by layouts, written by renderers."""
+"""A table as it is printed: rows and cells, independent of the output format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Kind = Literal["step", "group", "dbms"]
 
 
 class TableCell(Frozen):
-    """One value: as a number, as text, with its colour and the signs of its footnotes."""
+    """One cell of a table: number, text, colour and footnote signs."""
 
     value: float | None
     text: str
@@ -39,14 +39,14 @@ class TableCell(Frozen):
 
 
 class GridRow(Frozen):
-    """One row: its name, and a cell under each head."""
+    """One row of a table: its name, and its cells."""
 
     name: str
     cells: tuple[TableCell, ...]
 
 
 class TableSection(Frozen):
-    """Rows under one row of heads.
+    """The rows of a table below one row of headings.
 
     ``of`` is what the rows share: their group, step or dbms. ``title`` is the line above the heads
     and ``stub`` is the head of the rows' names; either may be empty.
@@ -60,7 +60,7 @@ class TableSection(Frozen):
 
 
 class Grid(Frozen):
-    """A printed table.
+    """A whole printed table: headings, rows, legend and footnotes.
 
     ``metric`` is the metric of all values; it is empty if they differ, and ``what`` then describes
     them. ``base`` is the column that values were divided by, None for absolute values. ``columns``
@@ -85,14 +85,14 @@ class Grid(Frozen):
     decimals: int | None = None
 
     def heads(self, section: TableSection) -> tuple[str, ...]:
-        """Return the heads of a section as printed over its columns."""
+        """Return the headings of a section's columns as they are printed."""
         if not self.numbered:
             return section.heads
         return tuple(f"col-{number}" for number in range(1, len(section.heads) + 1))
 
     @property
     def explained(self) -> tuple[tuple[str, str], ...]:
-        """The legend, and the full text of numbered heads."""
+        """The legend of the table, with the full text of numbered headings."""
         if not self.numbered or not self.sections:
             return self.legend
         first = self.sections[0]
@@ -100,7 +100,7 @@ class Grid(Frozen):
 
     @property
     def heading(self) -> str:
-        """The heading of the table: its title, and its metric with the unit."""
+        """The heading of the table: title and metric with unit."""
         known = METRICS.get(self.metric)
         unit = f" ({known.unit})" if known is not None and known.unit else ""
         return f"{self.title}: {self.what or self.metric + unit}"

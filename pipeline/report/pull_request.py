@@ -1,4 +1,4 @@
-"""The result of a pull request's measurement: one of four outcomes, and its text."""
+"""The report about a pull request: its verdict, and the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def message_of(
     number: int | None = None,
     config: str = "",
 ) -> Words:
-    """Return the text for a measured pull request.
+    """Return the text about a pull request that was measured.
 
     Args:
         measured: the runs, from which everything else is computed.
@@ -51,7 +51,7 @@ def message_of(
 
 
 def message_without_result(reason: str) -> Words:
-    """Return the text for a pull request that could not be measured; ``reason`` is plain."""
+    """Return the text about a pull request that could not be measured, and why."""
     body = [
         "### Could not run",
         "",
@@ -63,7 +63,7 @@ def message_without_result(reason: str) -> Words:
 
 
 def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
-    """Return the outcome of a comparison: passed only if every figure is decided."""
+    """Return the verdict on a pull request; it passes only if every metric is decided."""
     if comparison.regressed:
         return PullRequestOutcome.REGRESSION
     rows = comparison.rows
@@ -72,7 +72,7 @@ def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
 
 
 def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
-    """Return the command that repeats the measurement in the steps that changed most.
+    """Return the command that repeats the measurement of what changed most.
 
     It runs in a clone of the repository that has both commits.
     """
@@ -96,7 +96,7 @@ def _steps(measured: PullRequestRuns) -> Sequence[str]:
 
 
 def _title(comparison: TwoSideComparison) -> str:
-    """Return the outcome with its worst figure."""
+    """Return the verdict with the metric that changed most, in one line."""
     outcome, rows = outcome_of(comparison), comparison.rows
     verdict = verdict_line(comparison)
     if outcome is PullRequestOutcome.PASSED:
@@ -116,7 +116,7 @@ def _said(row: FigureVerdict) -> str:
 
 
 def _note(row: FigureVerdict) -> Note:
-    """Return the annotation of a figure that changed."""
+    """Return the note about one changed metric."""
     if row.verdict == "failed":
         return Note(True, f"{row.step} failed", f"{row.step} fails on head but not on base.")
     ends = " to ".join(f"{end:+.1%}" for end in row.interval)

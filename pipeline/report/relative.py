@@ -1,4 +1,4 @@
-"""Figures of one metric along a line: medians, and their ratios to the base's."""
+"""Values of one metric along a line: medians of the runs, and their ratios to a base revision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.text.errors import UserError, did_you_mean
 
 
 class Column(Frozen):
-    """One revision of a table: its label on the line, its published name, and its DBMS."""
+    """One column of a table: a revision, with its label and its DBMS."""
 
     label: str
     name: str
@@ -19,21 +19,21 @@ class Column(Frozen):
 
 
 class TableRow(Frozen):
-    """One step: its values by column; None if it was not measured or failed."""
+    """One row of a table: a step with its values; None if it was not measured or failed."""
 
     step: str
     values: tuple[float | None, ...]
 
 
 class StepGroup(Frozen):
-    """The steps of one group."""
+    """The rows of a table that belong to one group of steps."""
 
     name: str
     rows: tuple[TableRow, ...]
 
 
 class Table(Frozen):
-    """A table of one metric along a line.
+    """A table of one metric: steps by revisions.
 
     ``base`` is the column that values were divided by, which is then not among the columns; None
     for absolute values.
@@ -53,7 +53,7 @@ def absolute_table(
     rows: Iterable[MeasurementRow],
     groups: Sequence[str] = (),
 ) -> Table:
-    """Return the medians over the repetitions, steps by columns.
+    """Return the medians of a metric over the runs: steps by revisions.
 
     Repetitions in which a step failed its SLA count only if it failed in all of them. Groups come
     in the given order, then others in the order of appearance; the steps of a group come in the
@@ -93,7 +93,7 @@ def absolute_table(
 
 
 def position_of(title: str, columns: Sequence[Column], base: str) -> int:
-    """Return the index of the base among columns, the first by default.
+    """Return which column of a table is the base; by default the first.
 
     Raises UserError for an unknown base.
     """
@@ -107,7 +107,7 @@ def position_of(title: str, columns: Sequence[Column], base: str) -> int:
 
 
 def relative_to(table: Table, base: str) -> Table:
-    """Return the table with every value divided by the base's value of the same step.
+    """Return a table with all values divided by those of the base column.
 
     ``base`` is a label or published name of a column, by default the first. A step that it lacks
     has no relative values. Raises UserError for an unknown base.
@@ -133,12 +133,12 @@ def relative_to(table: Table, base: str) -> Table:
 
 
 def ratio(value: float | None, base: float | None) -> float | None:
-    """Return value / base; None if one is missing or the base is zero."""
+    """Return value / base; None if one of them is missing or the base is zero."""
     return value / base if value is not None and base else None
 
 
 def compared(table: Table, base: str = "") -> Table:
-    """Return the table relative to a base, by default its first column.
+    """Return a table relative to one of its columns, by default the first.
 
     A table with one column has nothing to compare with and stays absolute. Raises UserError for an
     unknown base.

@@ -1,4 +1,4 @@
-"""The input of a line's tables: its revisions, and their figures by metric."""
+"""What tables are made of: the revisions of a line, and their values by metric."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class MeasuredSubject:
-    """The results of a line with one workload, measured or imported.
+    """The results of a line with one workload, measured here or imported.
 
     ``title`` distinguishes it from the line's other subjects; ``name`` omits the number of clients.
     ``columns`` are the revisions with results. ``base`` is set if values were published relative to
@@ -53,7 +53,7 @@ class MeasuredSubject:
     """why columns are not measured alike"""
 
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
-        """Return a table for each metric, without groups that have no values in it."""
+        """Return a table of each metric that has values."""
         found = list(self.read(metrics))
         return {
             metric: absolute_table(self.title, metric, self.columns, found, self.groups)
@@ -61,23 +61,23 @@ class MeasuredSubject:
         }
 
     def table(self, metric: str) -> Table:
-        """Return the table of a metric."""
+        """Return the table of one metric."""
         return self.tables([metric])[metric]
 
     def in_order(self, steps: Iterable[str]) -> list[str]:
-        """Return steps in the order of the workload, whatever their groups."""
+        """Return the steps of the results in the order in which the workload runs them."""
         places = {step.name: place for place, step in enumerate(self.workload.steps)}
         return sorted(steps, key=lambda step: places.get(step, len(places)))
 
     def signs(self, step: str, *labels: str) -> str:
-        """Return the footnote signs of these revisions' figures at a step."""
+        """Return the footnote signs of a step's values at some revisions."""
         met = [found for found in self.remarks if found.step == step and found.revision in labels]
         failed = any(found.status == StepStatus.SLA_FAILED for found in met)
         marked = any(found.marks for found in met)
         return SLA_SIGN * failed + MARK_SIGN * marked
 
     def notes(self) -> tuple[str, ...]:
-        """Return the footnotes: the remarks about steps of revisions, equal ones together."""
+        """Return the footnotes: remarks about steps of revisions; equal ones once."""
         at: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
             footnotes = [(MARK_SIGN, mark) for mark in remark.marks]
@@ -108,7 +108,7 @@ def newest_revisions(
     long: int = LONG,
     base: str = "",
 ) -> tuple[Line, int]:
-    """Return a line with the first, the newest and the ``base`` of its measured revisions.
+    """Return a line with only its first, its base and its newest measured revisions.
 
     ``measured`` has (target, label) of every measured revision. A line of at most ``long`` of them
     is returned whole. The number beside it says how many are left out. The first one is the usual
@@ -122,7 +122,7 @@ def newest_revisions(
 
 
 def measured_subjects(store: Engine, line: Line) -> list[MeasuredSubject]:
-    """Return a line's workloads with results, in order."""
+    """Return the results of a line, one for each workload, in order."""
     found = (
         measured_subject(store, line, workload, machine_class)
         for workload in line.workloads()
@@ -134,7 +134,7 @@ def measured_subjects(store: Engine, line: Line) -> list[MeasuredSubject]:
 def measured_subject(
     store: Engine, line: Line, workload: Workload, machine_class: str | None = None
 ) -> MeasuredSubject | None:
-    """Return the results of a line with one workload; None without results.
+    """Return the results of a line with one workload; None if there are none.
 
     ``machine_class`` limits the results to machines of that class.
     """

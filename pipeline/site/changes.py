@@ -1,4 +1,4 @@
-"""Change points for the charts of all pages."""
+"""The change points that the charts of all pages show."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pipeline.site.setups import LineSetup, Place
 
 
 class ShownChange(NamedTuple):
-    """A change point, and the regression that contains it."""
+    """A change point in a chart, and the regression that it belongs to."""
 
     regression: Regression
     shift: Shift
 
 
 def changes_at(regressions: Iterable[Regression]) -> dict[Place, list[ShownChange]]:
-    """Return the change points of every place, ordered by position."""
+    """Return the change points of every chart, ordered by position."""
     found: dict[Place, list[ShownChange]] = {}
     for regression in regressions:
         for shift in regression.shifts:
@@ -30,7 +30,7 @@ def changes_at(regressions: Iterable[Regression]) -> dict[Place, list[ShownChang
 
 
 def view_change(point: ShownChange, at: int, after: int, latest: int) -> dict[str, Any]:
-    """Return the JSON data of a change point in a chart.
+    """Return a change point as JSON for a chart.
 
     ``at`` is the most likely position. The change lies after the revision ``after``, and at
     ``latest`` at the latest.

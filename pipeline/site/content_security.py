@@ -1,4 +1,4 @@
-"""Protection against scripts and markup in the values that servers report."""
+"""Protect the pages from scripts and markup in values that servers report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def embedded(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON that is safe within a script element.
+    """Return data as JSON that is safe inside a script element.
 
     No value can end the element or begin a comment.
     """
@@ -21,7 +21,7 @@ def embedded(document: Mapping[str, Any]) -> str:
 
 
 def policy(scripts: Iterable[str], loads: bool = False) -> str:
-    """Return a content security policy: only these scripts, inline styles, and no network.
+    """Return the page's content security policy: only our scripts, and no network.
 
     The policy holds even if a value reaches the page unescaped. With ``loads``, these scripts may
     load other scripts, which are files beside the page.

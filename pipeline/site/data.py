@@ -1,4 +1,4 @@
-"""The data files of the site, as scripts: a page opened from disk can load nothing else."""
+"""The data files of the site, as scripts, because a page opened from disk cannot load others."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ChangesByPlace = Mapping[Place, list[ShownChange]]
 
 
 def script(name: str, document: Mapping[str, Any]) -> str:
-    """Return a script file that passes a document to the page. ``name`` is the requested name."""
+    """Return a script file that hands data to the page under a name."""
     return f"nightshift({embedded({'name': name, 'data': document})});\n"
 
 
 def packed(values: npt.NDArray[Any], kind: str) -> str:
-    """Return numbers as base64 of a little-endian array, for a JavaScript typed array of that kind.
+    """Return numbers as base64, from which the page makes a typed array.
 
     A browser reads a million numbers ten times as fast as from JSON.
     """
@@ -80,7 +80,7 @@ def view_trend(
 
 
 def view_metrics(names: set[str]) -> dict[str, dict[str, Any]]:
-    """Return the metadata of metrics for the page: unit, good direction, definition."""
+    """Return for the page each metric's unit, good direction and definition."""
     return {
         name: {
             "unit": METRICS[name].unit if name in METRICS else "",
@@ -92,7 +92,7 @@ def view_metrics(names: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def files_of(trend: Trend, folder: str, changes: ChangesByPlace) -> Iterator[tuple[str, str]]:
-    """Yield the data files of a trend: name without extension, and content.
+    """Yield the data files of a trend: name and content.
 
     ``trend`` has revisions, runs, change points and failures; ``metric-N`` the medians of the Nth
     metric, steps by revisions; ``step-N`` the values of every run of the Nth step.
@@ -137,7 +137,7 @@ def _trend(trend: Trend, changes: ChangesByPlace) -> dict[str, Any]:
 
 
 def _change(trend: Trend, point: ShownChange) -> dict[str, Any]:
-    """Return a change point with indices of measured revisions in place of positions."""
+    """Return a change point with numbers of measured revisions, as charts count them."""
     last = len(trend.positions) - 1
     at, earliest, latest = (
         min(bisect_left(trend.positions, position), last)

@@ -1,4 +1,4 @@
-"""Reduce the points of a line without visible change: every peak and dip is kept."""
+"""Draw a line from fewer points without visible difference: peaks and dips are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEWEST = 4
 
 
 def thin(points: Points, most: int) -> list[Sequence[float]]:
-    """Return at most ``most`` of the points in order, but no fewer than :data:`FEWEST`.
+    """Return at most ``most`` points of a line that look the same when drawn.
 
     First, inner points of level stretches are removed. If there are still too many points, the line
     is divided into stretches with equal numbers of points, and the minimum and maximum of each
@@ -32,7 +32,7 @@ def thin(points: Points, most: int) -> list[Sequence[float]]:
 
 
 def without_level(points: Points) -> list[Sequence[float]]:
-    """Return the points without the inner ones of level stretches, which do not change the line."""
+    """Return a line without points in the middle of level parts."""
     if len(points) < 3:
         return list(points)
     inner = (
@@ -44,7 +44,7 @@ def without_level(points: Points) -> list[Sequence[float]]:
 
 
 def _ends(points: Points) -> list[Sequence[float]]:
-    """Return the minimum and the maximum of some points, in time order."""
+    """Return the lowest and the highest of some points, in order of time."""
     values = [value for _, value in points]
     places = {values.index(min(values)), values.index(max(values))}
     return [points[place] for place in sorted(places)]

@@ -1,4 +1,4 @@
-"""The page of an explained regression: its series, its reasons, and the calls that grew."""
+"""The page about one explained regression: its series, the reasons, and the functions that grew."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Trends = Mapping[tuple[str, LineSetup], str]
 def view_explained(
     regression: Regression, explanation: Explanation, trends: Trends
 ) -> dict[str, Any]:
-    """Return the data of the page of a regression."""
+    """Return the data of the page about one regression."""
     return {
         "why": explanation.kind.value,
         "rows": [
@@ -72,6 +72,6 @@ def _counted(counted: CountedChange) -> dict[str, Any]:
 
 
 def _frame(frame: CallFrame) -> list[Any]:
-    """Return a frame as an array; there may be some hundreds."""
+    """Return a function of the call tree as a short array for the page."""
     costs = (frame.before, frame.after, frame.self_before, frame.self_after)
     return [frame.function, frame.parent, *(round(cost, 1) for cost in costs)]

@@ -1,4 +1,4 @@
-"""Format numbers, times and names for the pages."""
+"""Format numbers, times and names for the pages of the site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MINUS = "\u2212"
 
 
 def percent(value: float) -> str:
-    """Format a relative change with its sign; infinity for a change from a level of zero."""
+    """Format a relative change in percent with its sign."""
     if math.isinf(value):
         return f"{'+' if value > 0 else MINUS}∞"
     # Rounded first, so that a change shown as zero has no sign.
@@ -24,14 +24,14 @@ def percent(value: float) -> str:
 
 
 def change(shift: Shift) -> str:
-    """Format a relative change, or one in the metric's unit if the level before is zero."""
+    """Format a relative change, or a change in the metric's unit if the level before is zero."""
     if math.isfinite(shift.effect):
         return percent(shift.effect)
     return change_in_unit(shift).replace("-", MINUS, 1)
 
 
 def interval(shift: Shift) -> str:
-    """Format the interval of a relative change; empty for a change from a level of zero."""
+    """Format the interval of a relative change; empty if the level before is zero."""
     if not math.isfinite(shift.effect):
         return "–"
     return f"{percent(shift.effect_low)} to {percent(shift.effect_high)}"
@@ -57,14 +57,14 @@ def figure(value: float | None) -> str:
 
 
 def probability(value: float) -> str:
-    """Format a p-value with two digits, and never as zero."""
+    """Format a p-value with two digits; it is never shown as zero."""
     if value < 1e-4:
         return "< 0.0001"
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
 def moment(when: datetime) -> str:
-    """Format a time to the minute, in UTC."""
+    """Format a time to the minute (UTC)."""
     return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -85,7 +85,7 @@ _DIGITS = 5
 
 
 def short(value: float | None) -> float | None:
-    """Round to the visible digits; None for infinity and NaN, which JSON lacks."""
+    """Round a number to the digits that are visible; None if JSON cannot hold it."""
     if value is None or not math.isfinite(value):
         return None
     kept = float(f"{value:.{_DIGITS}g}") if abs(value) < 10**_DIGITS else float(round(value))
@@ -93,13 +93,13 @@ def short(value: float | None) -> float | None:
 
 
 class Anchors:
-    """Gives every section a readable name that no other section has."""
+    """Gives every section of a page a readable name for links, each only once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def new(self, *parts: str) -> str:
-        """Return a name made of ``parts``, with a number if the name exists already."""
+        """Return a new name for links to a section, made of ``parts``."""
         slug = "--".join(re.sub(r"[^A-Za-z0-9._]+", "-", part).strip("-") or "x" for part in parts)
         name, number = slug, 1
         while name in self._taken:

@@ -1,4 +1,4 @@
-"""The functions of counted steps over the revisions of a line, for the charts of a step."""
+"""The charts of a counted step's functions: instructions of each over the revisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CHANGED = 4
 
 
 class StepFunctions(NamedTuple):
-    """The shown functions of a step, the largest first, and their own costs in every run.
+    """The functions of a step that are shown, with their instructions in every run.
 
     A cost is NaN where the function executes less than LEAST_SHARE of the step's instructions.
     """
@@ -31,7 +31,7 @@ class StepFunctions(NamedTuple):
 
 
 def functions_of(store: Engine, trend: Trend) -> dict[str, StepFunctions]:
-    """Return the shown functions of every step of a counted trend that has any, by step."""
+    """Return the functions to show for every counted step of a trend."""
     cells = sorted({run.cell_key for run in trend.runs})
     by_step: dict[str, list[FunctionRange]] = {}
     for found in function_ranges(store, cells):
@@ -57,7 +57,7 @@ def functions_of(store: Engine, trend: Trend) -> dict[str, StepFunctions]:
 def function_files(
     trend: Trend, folder: str, functions: Mapping[str, StepFunctions]
 ) -> Iterable[tuple[str, str]]:
-    """Yield the data files ``functions-N`` of a trend's steps: name without extension, content."""
+    """Yield the data files with the functions of a trend's steps: name and content."""
     for number, step in enumerate(trend.steps):
         found = functions.get(step.name)
         if found is not None:
@@ -81,5 +81,5 @@ def _chosen(found: list[FunctionRange], runs: int) -> tuple[FunctionRange, ...]:
 
 
 def _growth(function: FunctionRange, runs: int) -> float:
-    """Return by how much the cost of a function differs between runs; some may be without it."""
+    """Return how much the instructions of a function differ between runs."""
     return function.high - (function.low if function.runs >= runs else 0.0)

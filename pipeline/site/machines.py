@@ -1,4 +1,4 @@
-"""Machines and their controls: the measured differences between equal binaries."""
+"""The page about machines: how much equal binaries differ on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Machine:
 
 
 class SiteMachines:
-    """Collects the machines of the runs of trends."""
+    """Collects the machines that measured the trends of the site."""
 
     def __init__(self, fingerprints: Mapping[str, Mapping[str, Any]]) -> None:
         self._fingerprints = fingerprints
@@ -44,7 +44,7 @@ class SiteMachines:
         self._controls: list[dict[str, Any]] = []
 
     def add(self, trend: Trend, name: str) -> None:
-        """Add the runs of a trend. ``name`` is its name on the site."""
+        """Add the machines that measured the runs of a trend."""
         levels = trend.each_run(trend.headline) if trend.headline else None
         by_binary: dict[tuple[tuple[str, str], str], list[int]] = {}
         for number, run in enumerate(trend.runs):
@@ -69,7 +69,7 @@ class SiteMachines:
         self._add_controls(trend, name)
 
     def _add_controls(self, trend: Trend, name: str) -> None:
-        """Compare the revisions of a trend that are the same binary."""
+        """Compare those revisions of a trend that are the same binary."""
         medians = trend.medians(trend.headline)
         first: dict[str, int] = {}
         runs = zip(trend.places.tolist(), trend.runs, strict=True)
@@ -95,7 +95,7 @@ class SiteMachines:
             )
 
     def document(self, events: Sequence[EnvironmentEvent] = ()) -> dict[str, Any]:
-        """Return the data of the view of machines, with their events, the newest first."""
+        """Return the data of the page about machines, with their changes, newest first."""
         return {
             "events": [_event(event) for event in events[:MOST_EVENTS]],
             "machines": [
@@ -146,7 +146,7 @@ def _event(event: EnvironmentEvent) -> dict[str, Any]:
 
 
 def _ratios(levels: Floats, groups: Iterable[Sequence[int]]) -> Floats:
-    """Return by how much each run differs from the median of its group; NaN if it has no group.
+    """Return how much each run differs from the median of runs of the same binary.
 
     ``levels`` are the values of steps by runs. Groups of one size are computed at once: a long line
     has thousands.

@@ -1,4 +1,4 @@
-"""The overview: open regressions, worst first, and the present level of each trend."""
+"""The first page of the site: open regressions, worst first, and where each trend is now."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def view_regressions(
     issues: Mapping[str, str],
     explained: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return known regressions and improvements: by state, then the largest first.
+    """Return known regressions and improvements by state, the largest first.
 
     ``trends`` has the names of trends by line and setup, ``issues`` links and ``explained`` the
     data files of the pages by fingerprint.
@@ -79,7 +79,7 @@ def view_regressions(
 
 
 def view_groups(trend: Trend) -> list[dict[str, Any]]:
-    """Return the present level of each group: its headline metric relative to the first revision.
+    """Return how each group of steps compares now with the first revision.
 
     The value of a group is the median over its steps. ``spark`` has (index of the revision, ratio),
     ``worst`` is the step with the worst present ratio.
@@ -116,7 +116,7 @@ def view_groups(trend: Trend) -> list[dict[str, Any]]:
 
 
 def relative(medians: Floats) -> Floats:
-    """Return values divided by those of the first revision; NaN if that has none."""
+    """Return values divided by that of the first revision; nan if that has none."""
     base = np.where(medians[:, :1] == 0, np.nan, medians[:, :1])
     ratios: Floats = (medians / base).astype(np.float32, copy=False)
     return ratios

@@ -1,4 +1,4 @@
-"""Render a page of the site: template, styles, scripts, data, content security policy."""
+"""Make a page of the site from its template, styles, scripts and data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHARED = ("elements", "chart", "revisions", "colours")
 
 
 class View(NamedTuple):
-    """A link at the top of every page; ``name`` is that of a view of the first page."""
+    """A link at the top of every page to a part of the site."""
 
     title: str
     address: str
@@ -72,7 +72,7 @@ def render(
     loads: bool = False,
     **facts: Any,
 ) -> str:
-    """Fill a template. It escapes values; only nightshift's own files are inserted unescaped.
+    """Fill a template to a whole page; all values are escaped.
 
     ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
     they read. With ``loads`` they may load other scripts, which are files beside the page.
@@ -95,13 +95,13 @@ def render(
 
 
 def render_part(template: str, **facts: Any) -> Markup:
-    """Fill a template; a page that has the result as a part inserts it as it is."""
+    """Fill a template to a part of a page."""
     return Markup(_environment().get_template(template).render(facts))  # noqa: S704 # Escaped there.
 
 
 @cache
 def _environment() -> Environment:
-    """The templates, each compiled once by a process."""
+    """Return the templates; each is compiled once."""
     return Environment(
         loader=PackageLoader(_PACKAGE),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""The setups, steps and metrics of a line that the page and the site show, in order."""
+"""In which order pages show the setups, steps and metrics of a line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SHOWN_METRICS = (
 
 
 class LineSetup(NamedTuple):
-    """The fixed properties of the series of a line, besides step and metric."""
+    """What all series of a line have in common, except step and metric."""
 
     config: str
     build_options: str
@@ -86,7 +86,7 @@ class LineSetup(NamedTuple):
 
     @classmethod
     def of(cls, key: SeriesKey) -> LineSetup:
-        """Return the setup that a series belongs to."""
+        """Return the setup of a series."""
         return cls(
             key.config,
             key.build_options,
@@ -98,7 +98,7 @@ class LineSetup(NamedTuple):
 
     @classmethod
     def of_cell(cls, cell: Cell) -> LineSetup:
-        """Return the setup that the runs of a cell belong to."""
+        """Return the setup of a cell's runs."""
         return cls(
             config=cell.config.family,
             build_options=cell.build_options,
@@ -110,7 +110,7 @@ class LineSetup(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The text that distinguishes this setup from the others of its line."""
+        """The text that tells this setup from the others of its line."""
         if self.config == PUBLISHED:
             return f"{self.workload}, imported, {self.machine_class}"
         return (
@@ -124,12 +124,12 @@ Place = tuple[str, LineSetup, str]
 
 
 def name_places(places: Iterable[Place], anchors: Anchors) -> dict[Place, str]:
-    """Return an anchor on the page for every place, in the order of lines, setups and steps."""
+    """Return a name for links to each part of the page, by line, setup and step."""
     return {place: anchors.new(place[0], place[2]) for place in places}
 
 
 def ordered(steps: Sequence[Step]) -> list[Step]:
-    """Order steps by group as published, and within a group in execution order.
+    """Order steps by their group, and within a group as they are run.
 
     Steps of families with other groups keep their published order.
     """

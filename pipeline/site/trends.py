@@ -1,4 +1,4 @@
-"""The shown data of the store: for each line and setup, its values as arrays."""
+"""The trends that the site shows: the results of each line and setup as arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A line with one setup.
+    """All results of a line with one setup, as arrays.
 
     ``revisions`` are those with runs, in order, ``positions`` their positions on the line. ``runs``
     are ordered by position and repetition, and ``places`` has the index of each run's revision.
@@ -52,23 +52,23 @@ class Trend:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics with at least one value, in display order."""
+        """The metrics of the trend that have a value, in the order of display."""
         met = {metric for _, metric in self.values}
         return [metric for metric in kept_metrics([self.line]) if metric in met]
 
     @property
     def headline(self) -> str:
-        """The speed metric that comes first in tables; empty if there is none."""
+        """The metric of speed that tables show first; empty if there is none."""
         metrics = self.metrics
         return next((name for name in TABLE_METRICS if name in metrics), next(iter(metrics), ""))
 
     def each_run(self, metric: str) -> Floats:
-        """Return the values of a metric, steps by runs."""
+        """Return the values of a metric as an array: steps by runs."""
         nothing = np.full(len(self.runs), np.nan, dtype=np.float32)
         return np.stack([self.values.get((step.name, metric), nothing) for step in self.steps])
 
     def medians(self, metric: str) -> Floats:
-        """Return the medians of a metric over the repetitions, steps by revisions."""
+        """Return the medians of a metric as an array: steps by revisions."""
         figures_ = self.each_run(metric)
         within = np.arange(len(self.runs)) - np.searchsorted(self.places, self.places)
         shape = (len(self.steps), len(self.revisions), int(within.max()) + 1)
@@ -77,7 +77,7 @@ class Trend:
         return median(spread)
 
     def dates(self) -> tuple[list[datetime], bool]:
-        """Return a time for each revision, and whether these are the times of the revisions.
+        """Return a time for each revision: its own, or when it was first measured.
 
         If the time of any revision is unknown, the times are those of the first measurements.
         """
@@ -91,7 +91,7 @@ class Trend:
 
 
 def median(values: Floats) -> Floats:
-    """Return the medians over the last axis, ignoring NaN; NaN if there is no other value."""
+    """Return the median over the last axis of an array, without missing values."""
     ascending = np.sort(values, axis=-1)  # sort puts NaN last.
     known = np.count_nonzero(~np.isnan(values), axis=-1)[..., None]
     low = np.take_along_axis(ascending, (known - 1) // 2, axis=-1)
@@ -101,13 +101,13 @@ def median(values: Floats) -> Floats:
 
 
 def kept_metrics(lines: Iterable[Line]) -> tuple[str, ...]:
-    """Return the metrics that are read for lines, in display order: all of imported ones."""
+    """Return which metrics are read for some lines, in the order of display."""
     imported = (metric for line in lines for metric in line.metrics)
     return tuple(dict.fromkeys((*KEPT_METRICS, *imported)))
 
 
 class Trends:
-    """The stored results of lines.
+    """Reads the results of lines from the store as trends.
 
     They are read from the store once, in the ``metrics``. With a ``results`` folder, only what is
     new since the last time is read from the store; with ``save`` it is kept there for the next
@@ -129,7 +129,7 @@ class Trends:
         return measurement_columns(self.store, self._metrics, self._results, save=self._save)
 
     def of(self, plan: Plan) -> Iterator[Trend]:
-        """Yield the results of a plan's lines, one trend after the other.
+        """Yield the results of a plan's lines, one trend after another.
 
         Lines are in the order of the plan; setups of a line in the order of their first
         measurement.
@@ -154,7 +154,7 @@ class Trends:
     def _trend(
         self, line: Line, setup: LineSetup, cells: Sequence[Cell], own: Sequence[int]
     ) -> Trend:
-        """Return a trend of the runs at ``own``, their places among all runs."""
+        """Return the trend of some of the runs."""
         heads = self._columns.heads
         position = {revision.label: place for place, revision in enumerate(line.revisions)}
         own = sorted(own, key=lambda at: (position[heads[at].revision], heads[at].repetition, at))
@@ -174,7 +174,7 @@ class Trends:
         )
 
     def _steps(self, own: Sequence[int]) -> list[Step]:
-        """Return the steps of imported runs, whose workload lists none."""
+        """Return the steps of imported runs, whose workload is unknown."""
         _, figures, rows = self._columns
         met = np.unique(rows.figure[np.isin(rows.run, own)]).tolist()
         steps = (
@@ -183,7 +183,7 @@ class Trends:
         return list(dict.fromkeys(steps))
 
     def _values(self, own: Sequence[int]) -> dict[tuple[str, str], Floats]:
-        """Return the values of runs, in their order, by step and metric."""
+        """Return the values of runs as arrays, by step and metric."""
         heads, figures, rows = self._columns
         number = np.full(len(heads), -1)
         number[own] = np.arange(len(own))

@@ -1,4 +1,4 @@
-"""Write the site, from the store to a folder of files, atomically."""
+"""Write the site from the store to a folder of files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write_site(
     explanations: Sequence[tuple[Regression, Explanation]] = (),
     tables: Sequence[Grid] = (),
 ) -> Path:
-    """Write the trend site of a plan's lines into ``folder`` and return its first page.
+    """Write the site of a plan into ``folder`` and return its first page.
 
     ``detected`` is what the last detection found, ``known`` the regressions of the store,
     ``night`` the report, ``now`` the time with its zone. ``issues`` are the files of regressions
@@ -133,7 +133,7 @@ def _write_data(
     detected: Detected,
     events: Sequence[EnvironmentEvent],
 ) -> dict[str, Any]:
-    """Write the data files and return the data that the page has from the start.
+    """Write the data files of the site; return the data that is in the page itself.
 
     One trend after the other, so that only one is in memory.
     """
@@ -166,7 +166,7 @@ def _write_explained(
     explanations: Sequence[tuple[Regression, Explanation]],
     names: Mapping[tuple[str, LineSetup], str],
 ) -> dict[str, str]:
-    """Write the data of the pages of regressions and return their names by fingerprint."""
+    """Write the data of the pages about regressions; return their names by fingerprint."""
     written = {}
     for number, (regression, explanation) in enumerate(explanations):
         name = f"regression-{number}"
@@ -195,7 +195,7 @@ def _write_tables(page: Path, tables: Sequence[Grid], views: Sequence[View], wri
 
 
 def _name(trend: Trend) -> tuple[str, ...]:
-    """Return the name of a trend in links, which is the same every night."""
+    """Return the name of a trend in links, the same every night."""
     setup = trend.setup
     clients = f"{setup.clients}c"
     return (

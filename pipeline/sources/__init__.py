@@ -1,4 +1,4 @@
-"""The sources of releases and commits, by kind."""
+"""The sources of releases and commits: Maven Central, Debian, npm, crates, web sites, git."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS: AdapterRegistry[Maker] = AdapterRegistry(
 
 
 def subject_of(revision: Revision, cache: Path) -> str:
-    """Return the first line of a commit's message and its author; empty for a release."""
+    """Return the first line of a commit's message and its author; empty for releases."""
     supply = revision.supply
     if supply is None or supply.kind != "git":
         return ""
@@ -41,7 +41,7 @@ def subject_of(revision: Revision, cache: Path) -> str:
 
 
 def commit_in(supply: Supply, tag: str, cache: Path) -> str:
-    """Return the hash of the newest commit of a branch that a tag of its repository contains.
+    """Return the newest commit of a branch that a tag contains.
 
     Raises UserError if there is none.
     """
@@ -52,7 +52,7 @@ def commit_in(supply: Supply, tag: str, cache: Path) -> str:
 
 
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
-    """Return the source that serves a supply.
+    """Return the source that a supply asks for.
 
     Its list of versions is cached in ``cache`` and refreshed after ``max_age`` seconds.
     """

@@ -1,4 +1,4 @@
-"""A wrapper of a source that caches its list of versions.
+"""Cache the list of versions that a source has.
 
 A night without downloads must not need the network, and a registry should not be queried more often
 than it changes.
@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 
 
 class RememberedVersions(Frozen):
-    """A list of versions, and the time of its download (s since 1970)."""
+    """A cached list of versions, and when it was downloaded."""
 
     at: float
     versions: tuple[str, ...]
 
 
 class CachedVersions:
-    """A source whose list of versions is cached in a file.
+    """A source whose list of versions is kept in a file for some time.
 
     A list younger than ``max_age`` seconds comes from the file. An older one is downloaded again;
     if the source is unreachable, the old list serves with a warning. The wrapped source downloads
@@ -47,7 +47,7 @@ class CachedVersions:
         max_age: float = HOUR,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Cache the versions of ``source`` in ``file``, which no other source may share."""
+        """Keep the list of versions of ``source`` in ``file``."""
         self.name = source.name
         self._source = source
         self._file = file
@@ -55,7 +55,7 @@ class CachedVersions:
         self._clock = clock
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version, from the cache or the source."""
+        """Return every version, from the file if it is new enough."""
         remembered = self._read()
         # A list from the future comes from a wrong clock and would never expire.
         if remembered and 0 <= self._clock() - remembered.at < self._max_age:
@@ -66,13 +66,13 @@ class CachedVersions:
             if remembered is None:
                 raise
             when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(remembered.at))
-            log.warning("%s; continuing with its list of %s UTC", error, when)
+            log.warning("%s; using its list of versions from %s UTC instead", error, when)
             return remembered.versions
         self._write(RememberedVersions(at=self._clock(), versions=versions))
         return versions
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the archive of a version from the wrapped source."""
+        """Download a version from the source itself."""
         return self._source.fetch(version, cache)
 
     def _read(self) -> RememberedVersions | None:

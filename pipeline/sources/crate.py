@@ -1,4 +1,4 @@
-"""The Rust registry as a source: a version is a crate; cargo's index lists the versions.
+"""The Rust registry as a source: every version is a crate.
 
 Several crates include the source code of a DBMS. The program ``cargo`` knows the registry, or the
 user's replacement for it.
@@ -32,7 +32,7 @@ _INDEX_HEADER = 5
 
 
 class CrateSource:
-    """The versions of one crate, and their .crate files. ``coordinates`` is the crate's name."""
+    """The versions of one Rust crate, and their .crate files."""
 
     name = "Rust's registry"
 
@@ -41,12 +41,12 @@ class CrateSource:
         self._folder = cache / "cargo"
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version that was not yanked, in the order of publication."""
+        """Return every version of the crate that was not withdrawn, oldest first."""
         with self._asked(self._crate) as home:
             return tuple(entry.vers for entry in self._index(home) if not entry.yanked)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the .crate of ``version``, from ``cache`` if its checksum still matches."""
+        """Download the .crate file of a version, unless the cache has it."""
         if not _VERSION.fullmatch(version):
             raise UserError(
                 f"{version!r} is not a version; `nightshift discover` lists the versions"
@@ -76,7 +76,7 @@ class CrateSource:
         return sha256
 
     def _index(self, home: Path) -> list[_Entry]:
-        """Return the entries of the crate in the index that cargo has just downloaded.
+        """Return what cargo's index lists for the crate.
 
         The file is a header and zero-terminated fields: the state of the index, then for each
         version its number and its line of the index.
@@ -95,7 +95,7 @@ class CrateSource:
 
     @contextmanager
     def _asked(self, crate: str) -> Iterator[Path]:
-        """Let cargo download a crate and its index into an empty folder, and yield the folder.
+        """Let cargo download a crate into an empty folder, and yield the folder.
 
         The folder is deleted afterwards: cargo trusts a file that exists, even a damaged one.
         """
@@ -116,7 +116,7 @@ class CrateSource:
 
 
 class _Entry(BaseModel):
-    """One version in the index, with the fields that are used here."""
+    """One version of a crate in cargo's index."""
 
     vers: str
     cksum: str
@@ -124,7 +124,7 @@ class _Entry(BaseModel):
 
 
 def _adopt_settings(home: Path) -> None:
-    """Link the user's settings into our folder: they may name a mirror or a proxy."""
+    """Use the user's settings of cargo, which may name a mirror or a proxy."""
     usual = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     for name in ("config.toml", "credentials.toml"):
         if (usual / name).is_file():
@@ -132,7 +132,7 @@ def _adopt_settings(home: Path) -> None:
 
 
 def _run(home: Path, crate: str) -> None:
-    """Let cargo download a crate, with ``home`` as its folder. Raises UserError if it fails."""
+    """Let cargo download a crate. Raises UserError if that fails."""
     # Without a registry name cargo would ignore a replacement in its settings.
     asked = ("info", "--quiet", "--color=never", "--registry=crates-io", "--", crate)
     try:
@@ -158,7 +158,7 @@ def _run(home: Path, crate: str) -> None:
 
 
 def _complaint(output: str, folder: Path, crate: str) -> UserError:
-    """Return the error for a failed cargo, from its output."""
+    """Return the error for a failed cargo, from what it printed."""
     if "No space left on device" in output or "Disk quota exceeded" in output:
         return full_error(folder, crate)
     if re.search(r"no such (sub)?command", output):

@@ -1,4 +1,4 @@
-"""Git repositories as sources: the commits of a branch in first-parent order, or the tags.
+"""Git repositories as sources: commits of a branch, or tags.
 
 A repository is mirrored in the cache once and then only updated. It may be an address or a local
 folder.
@@ -24,7 +24,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 class GitBranch:
-    """The commits of a branch: a version is a commit's hash, a space, and its time.
+    """The commits of a branch as versions, along first parents.
 
     ``coordinates`` are an address or a folder, then ``#`` and the branch; without one, the
     repository's current branch.
@@ -37,7 +37,7 @@ class GitBranch:
         self._mirror = _Mirror(self._address, cache)
 
     def versions(self) -> tuple[str, ...]:
-        """Return the first-parent commits, oldest first, with their times (s since 1970)."""
+        """Return the commits of the branch with their times, oldest first."""
         self._mirror.refresh()
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         if not self._mirror.knows(branch):
@@ -50,7 +50,7 @@ class GitBranch:
         return tuple(listed.splitlines())
 
     def newest_in(self, tag: str) -> str:
-        """Return the hash of the newest first-parent commit of the branch that a tag contains.
+        """Return the newest commit of the branch that a tag contains.
 
         This is the tagged commit, or the one where the release's branch forked. Raises UserError
         for an unknown tag, and for one that contains no commit of the branch.
@@ -77,12 +77,12 @@ class GitBranch:
         return self._mirror.ask("log", "-1", "--format=%s (%an)", commit, "--")
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the files of a commit as a tar."""
+        """Export the files of a commit as a tar file."""
         return self._mirror.archive(version.partition(" ")[0], cache)
 
 
 class GitTags:
-    """The tags of a repository: a version is a tag. ``coordinates`` are an address or a folder."""
+    """The tags of a repository as versions."""
 
     name = "git"
 
@@ -90,17 +90,17 @@ class GitTags:
         self._mirror = _Mirror(coordinates, cache)
 
     def versions(self) -> tuple[str, ...]:
-        """Return all tags."""
+        """Return all tags of the repository."""
         self._mirror.refresh()
         return tuple(self._mirror.ask("tag", "--list").splitlines())
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the files of a tag as a tar."""
+        """Export the files of a tag as a tar file."""
         return self._mirror.archive(f"refs/tags/{version}", cache)
 
 
 class _Mirror:
-    """A repository's copy in the cache."""
+    """The copy of a git repository in the cache."""
 
     def __init__(self, address: str, cache: Path) -> None:
         folder = folder_at(address)
@@ -109,7 +109,7 @@ class _Mirror:
         self._folder = cache / "git" / f"{name}.git"
 
     def refresh(self) -> None:
-        """Update the mirror, or create it."""
+        """Bring the copy of the repository up to date, or create it."""
         with self._locked():
             if (self._folder / "HEAD").exists():
                 self._run("fetch", "--quiet", "--prune", "--force", "origin", "+refs/*:refs/*")
@@ -122,15 +122,15 @@ class _Mirror:
             part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return the output of a git command in the mirror."""
+        """Run git in the copy of the repository and return its output."""
         return self._run(*arguments).strip()
 
     def knows(self, name: str) -> bool:
-        """Return whether the mirror has a commit, branch or tag."""
+        """Return whether the copy has a commit, branch or tag."""
         return (self._folder / "HEAD").exists() and knows_commit(self._folder, name)
 
     def archive(self, name: str, cache: Path) -> Fetched:
-        """Return the files of a commit, identified by the hash of their tree."""
+        """Export the files of a commit as a tar file."""
         if not (name.startswith("refs/") or _COMMIT.fullmatch(name)):
             raise UserError(f"{name!r} is not a commit; `nightshift discover` lists the commits")
         if not self.knows(name):

@@ -1,4 +1,4 @@
-"""Maven Central as a source: a version is a jar; a metadata file lists the versions.
+"""Maven Central as a source: every version is a jar file.
 
 The library ``maven-artifact`` knows the registry's address and the names of its files.
 """
@@ -22,7 +22,7 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+-]*")
 
 
 class MavenSource:
-    """The versions of one artifact, and their jars.
+    """The versions of one Maven artifact, and their jar files.
 
     ``base`` is the address of the repository (by default Maven Central's), ``session`` the
     connection and ``sleep`` the wait between attempts; tests pass their own.
@@ -38,20 +38,20 @@ class MavenSource:
         session: requests.Session | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Serve the artifact ``coordinates``, written ``group:artifact``."""
+        """Use the artifact ``coordinates``, written ``group:artifact``."""
         group, _, artifact = coordinates.partition(":")
         self._artifact = Artifact(group, artifact, None)
         self._base: str = base or Resolver.default().base
         self._site = Site(self.name, session, sleep)
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version in the order of the metadata file."""
+        """Return every version of the artifact, in Maven's order."""
         address = f"{self._base}/{self._artifact.path(with_version=False)}/maven-metadata.xml"
         what = f"list of versions of {self._artifact.artifact_id}"
         return self._site.ask(address, what, parse_versions)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the jar of ``version``, from ``cache`` if its checksum still matches."""
+        """Download the jar file of a version, unless the cache has it."""
         if not _VERSION.fullmatch(version):
             raise UserError(
                 f"{version!r} is not a version; `nightshift discover` lists the versions"
@@ -63,7 +63,7 @@ class MavenSource:
 
 
 def parse_versions(metadata: bytes) -> tuple[str, ...]:
-    """Return the versions that a maven-metadata.xml lists, in its order.
+    """Return the versions that a maven-metadata.xml lists, in order.
 
     A document type declaration is refused: it is never needed, and its entities can expand a small
     XML file into a huge one.
@@ -82,5 +82,5 @@ def parse_versions(metadata: bytes) -> tuple[str, ...]:
 
 
 def maven_source(coordinates: str, _cache: Path) -> MavenSource:
-    """Return the source of an artifact, with the signature that all kinds of source share."""
+    """Return the source for a Maven artifact."""
     return MavenSource(coordinates)

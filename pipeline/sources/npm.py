@@ -1,4 +1,4 @@
-"""The npm registry as a source: a version is a package's tarball.
+"""The npm registry as a source: every version is a tar file.
 
 The npm client knows the registry's address. No code of a package is run.
 """
@@ -41,17 +41,17 @@ _UNKNOWN = ("E404", "ETARGET")
 
 
 class NpmSource:
-    """The versions of one package, and their tarballs."""
+    """The versions of one npm package, and their tar files."""
 
     name = "npm"
 
     def __init__(self, package: str, cache: Path) -> None:
-        """Serve ``package``. The client has its own cache below ``cache``."""
+        """Use ``package``; npm keeps its own cache below ``cache``."""
         self._package = package
         self._own = cache / "npm"
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version, ordered by number."""
+        """Return every version of the package, ordered by number."""
         listed = self._ask("view", self._package, "versions")
         # For a package with a single version it prints a text, not a list.
         versions = (listed,) if isinstance(listed, str) else tuple(listed or ())
@@ -60,7 +60,7 @@ class NpmSource:
         return versions
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the tarball of ``version``, from ``cache`` if its checksum still matches."""
+        """Download the tar file of a version, unless the cache has it."""
         if not _VERSION.fullmatch(version):
             raise UserError(
                 f"{version!r} is not a version; `nightshift discover` lists the versions"
@@ -92,7 +92,7 @@ class NpmSource:
         return sha256
 
     def _integrity(self, package: str) -> bytes:
-        """Return the SHA-512 that the registry publishes for a tarball."""
+        """Return the SHA-512 that npm publishes for a tar file."""
         listed = self._ask("view", package, "dist")
         if not isinstance(listed, dict):
             raise _unknown(package)
@@ -106,7 +106,7 @@ class NpmSource:
         )
 
     def _ask(self, verb: str, package: str, *arguments: str) -> Any:
-        """Return npm's parsed answer. Raises UserError with npm's complaint."""
+        """Run npm and return its answer. Raises UserError with npm's reason."""
         try:
             self._own.mkdir(parents=True, exist_ok=True)
             answer = subprocess.run(
@@ -138,7 +138,7 @@ class NpmSource:
         return response
 
     def _complaint(self, package: str, response: Any, stderr: str) -> UserError:
-        """Return the error for a failed npm: an object with a code and a summary."""
+        """Return the error for a failed npm, from what it printed."""
         error = response.get("error", {}) if isinstance(response, dict) else {}
         code = str(error.get("code") or "")
         if code in _UNKNOWN:
@@ -162,7 +162,7 @@ def _unknown(package: str) -> UserError:
 
 
 def _digests(path: Path) -> tuple[bytes, str]:
-    """Return SHA-512 and SHA-256 of a file, and sync it to storage."""
+    """Return the SHA-512 and SHA-256 of a file, and sync the file to the disk."""
     sha512, sha256 = hashlib.sha512(), hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

@@ -1,4 +1,4 @@
-"""A web site's archives as a source: a page lists the versions, each has an archive.
+"""A web site as a source: a page with links to archives, one for each version.
 
 Projects and vendors publish releases like this: source tarballs, and binary ones.
 """
@@ -23,7 +23,7 @@ _PLACE = "{version}"
 
 
 class TarballSource:
-    """The releases of a site.
+    """The releases that a web site links to.
 
     ``coordinates`` are two addresses with a space between: the page whose links name the versions,
     and the archive of a version, with ``{version}`` as placeholder. A link names a version if it
@@ -46,13 +46,13 @@ class TarballSource:
         self._site = Site(self.name, session, sleep)
 
     def versions(self) -> tuple[str, ...]:
-        """Return every version that a link of the page names, ordered by number."""
+        """Return every version that the page links to, ordered by number."""
         return self._site.ask(
             self._index, "list of versions", lambda page: linked_versions(page, self._named)
         )
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the archive of a version. The site must publish its checksum."""
+        """Download the archive of a version; the site must publish its checksum."""
         if not re.fullmatch(_VERSION, version):
             raise UserError(
                 f"{version!r} is not a version; `nightshift discover` lists the versions"
@@ -63,7 +63,7 @@ class TarballSource:
 
 
 def linked_versions(page: bytes, named: str) -> tuple[str, ...]:
-    """Return the versions that the links of a page name, as ``v{version}``, ordered by number.
+    """Return the versions in the links of a page, ordered by number.
 
     Raises DamagedError if there is none.
     """

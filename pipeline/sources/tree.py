@@ -1,4 +1,4 @@
-"""Source trees in their present state, with uncommitted changes.
+"""A local folder of source code as a source, in its present state.
 
 For a git repository these are the tracked files. For any other folder these are all files except
 compiler output.
@@ -26,7 +26,7 @@ _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
 
 
 class SourceTree:
-    """A folder in its present state; its only version is the SHA-256 of its content.
+    """A folder of source code; its only version is the hash of its content.
 
     ``coordinates`` are the folder, then optionally ``#`` and the path in it of a part to leave out.
     """
@@ -39,14 +39,14 @@ class SourceTree:
         self._left_out = {cache.resolve()} | ({self._folder / left_out} if left_out else set())
 
     def versions(self) -> tuple[str, ...]:
-        """Return the present state. Raises UserError for an empty or unreadable folder."""
+        """Return the present state. Raises UserError if the folder cannot be read."""
         digest = hashlib.sha256()
         for file in self._files():
             digest.update(file.identity)
         return (digest.hexdigest(),)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the files as a tar.
+        """Write the files of the folder to a tar file.
 
         Raises UserError if the state has changed since: the measured state must be the named one.
         """
@@ -82,7 +82,7 @@ class SourceTree:
             )
 
     def _all(self) -> list[str]:
-        """Return the names of all files except compiler output, sorted."""
+        """Return the names of all files in the folder, without compiled ones."""
         names = []
         for place, folders, files in os.walk(self._folder, onerror=_refuse):
             here = Path(place)
@@ -101,7 +101,7 @@ class SourceTree:
 
 
 class _File(Frozen):
-    """A file or a link: its name in the folder, its content or its destination."""
+    """A file or link in a folder of source code."""
 
     name: str
     content: bytes
@@ -111,7 +111,7 @@ class _File(Frozen):
 
     @classmethod
     def of(cls, folder: Path, name: str) -> _File:
-        """Read a file. Raises OSError."""
+        """Read a file or link. Raises OSError."""
         path = folder / name
         about = path.lstat()
         link = str(path.readlink()) if path.is_symlink() else ""
@@ -125,13 +125,13 @@ class _File(Frozen):
 
     @property
     def identity(self) -> bytes:
-        """What distinguishes it from other files; the time of modification does not."""
+        """What tells the file from others: its name and content, but not its time."""
         content = hashlib.sha256(self.content).hexdigest()
         return repr((self.name, self.link, self.program, content)).encode()
 
     @property
     def header(self) -> tarfile.TarInfo:
-        """The header of its entry in a tar."""
+        """The entry of the file in a tar file."""
         entry = tarfile.TarInfo(self.name)
         entry.type = tarfile.SYMTYPE if self.link else tarfile.REGTYPE
         entry.linkname, entry.size = self.link, len(self.content)
@@ -141,12 +141,12 @@ class _File(Frozen):
 
 
 def is_repository(folder: Path) -> bool:
-    """Return whether a folder is the top of a git repository's working tree."""
+    """Return whether a folder is the top of a git working tree."""
     return (folder / ".git").exists()
 
 
 def commit_named(folder: Path, name: str) -> str:
-    """Return a commit of a repository as its hash, a space, and its time (s since 1970).
+    """Return the hash and the time of a commit in a repository.
 
     ``name`` is any name that git resolves. Raises UserError for an unknown commit.
     """
@@ -156,7 +156,7 @@ def commit_named(folder: Path, name: str) -> str:
 
 
 def is_changed(folder: Path) -> bool:
-    """Return whether a tracked file differs from the last commit, or there is no commit."""
+    """Return whether a working tree has changes that are not committed."""
     if not knows_commit(folder, "HEAD"):
         return True
     asked = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
@@ -164,7 +164,7 @@ def is_changed(folder: Path) -> bool:
 
 
 def _tracked(folder: Path) -> list[str]:
-    """Return the names of the tracked files that exist, sorted."""
+    """Return the names of the files that git tracks and that exist."""
     listed = run_git(folder, "ls-files", "-z", "--cached").split("\0")
     paths = ((name, folder / name) for name in set(filter(None, listed)))
     # A submodule is a folder.

@@ -54,7 +54,7 @@ _CHUNK = 4096
 
 
 class BundleError(UserError):
-    """A bundle cannot be used."""
+    """A bundle cannot be used: it is damaged, or a newer nightshift wrote it."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(f"{path} {message}")
@@ -62,16 +62,16 @@ class BundleError(UserError):
 
 
 class DamagedBundleError(BundleError):
-    """A bundle is truncated, altered or unreadable. Its run must be measured again."""
+    """A bundle is truncated, altered or unreadable, so its run must be measured again."""
 
 
 class NewerBundleError(BundleError):
-    """A newer nightshift wrote the bundle."""
+    """A newer nightshift wrote this bundle, in a format that this version cannot read."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle in memory: its manifest, its raw members, and the file's own SHA-256."""
+    """A bundle in memory: its manifest, its raw files, and the SHA-256 of the whole archive."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
@@ -79,22 +79,22 @@ class Bundle:
 
 
 def bundle_path(folder: Path, run_id: str) -> Path:
-    """Return the path of a run's bundle."""
+    """Return the path of the bundle of a run in a folder."""
     return folder / f"{run_id}{SUFFIX}"
 
 
 def list_bundles(folder: Path) -> Iterator[Path]:
-    """Yield the complete bundles of runs in a folder, ordered by name, without attempts."""
+    """Yield the complete bundles of a folder, by name, without those of repeated attempts."""
     yield from (path for path in list_all(folder) if _ATTEMPT.search(path.name) is None)
 
 
 def list_all(folder: Path) -> Iterator[Path]:
-    """Yield the bundles of runs and of disturbed attempts in a folder, ordered by name."""
+    """Yield all bundles of a folder, by name, with those of disturbed attempts."""
     yield from sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def attempts(folder: Path, run_id: str) -> int:
-    """Return the number of disturbed attempts at a run that were to be repeated.
+    """Return how often a run was disturbed and had to be repeated.
 
     This is the number of the last one: earlier ones may have been moved away.
     """
@@ -131,7 +131,7 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
 
 
 def pack_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes]) -> None:
-    """Write the file of a bundle and sync it to the disk. Raises OSError."""
+    """Write a bundle to a file and sync it to the disk. Raises OSError."""
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     head = manifest.model_copy(update={"files": sums})
     with path.open("wb") as raw:
@@ -144,7 +144,7 @@ def pack_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes]) -> N
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read a bundle and verify every member.
+    """Read a bundle and verify the checksum of every file in it.
 
     Raises a BundleError, one line, if it cannot be used: DamagedBundleError, NewerBundleError, or a
     plain one if the file name differs from that of its run.
@@ -197,7 +197,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read only the manifest, which is the first member, without verifying the others.
+    """Read only the manifest of a bundle, without verifying its other files.
 
     Raises DamagedBundleError if it is unreadable or invalid, as that of a newer bundle.
     """
@@ -251,7 +251,7 @@ def _read_members(packed: bytes) -> dict[str, bytes]:
 
 
 def _unpack(packed: bytes) -> bytes:
-    """Return the content of exactly one complete zstd frame; verify its checksum."""
+    """Decompress a file of exactly one zstd frame, and verify its checksum."""
     unpacker = zstandard.ZstdDecompressor().decompressobj()
     parts, size = [], 0
     for start in range(0, len(packed), _CHUNK):
@@ -269,7 +269,7 @@ def _unpack(packed: bytes) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync a folder, which makes a rename in it durable."""
+    """Sync a folder to the disk, so that renamed files in it survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Measurements as columns, and as series along lines.
+"""Measurements as columns of numbers, and as series along the lines of a plan.
 
 New runs are read from the store, the others from a file of earlier nights.
 A run is taken from the file only if the store has a run of the same identity and digest; a run
@@ -33,7 +33,7 @@ _AT_ONCE = 200_000
 
 
 class _Setup(NamedTuple):
-    """The part of a series' identity that its runs have."""
+    """The part of a series' key that comes from the run: target, machine, workload, clients."""
 
     target: str
     config: str
@@ -50,7 +50,7 @@ class _Setup(NamedTuple):
 
 
 class MeasurementColumns(NamedTuple):
-    """Measurements in some metrics: runs, oldest first, steps with metrics, and the rows."""
+    """All measurements in some metrics, as arrays: runs, steps and values."""
 
     heads: list[RunHead]
     figures: list[StepMetric]
@@ -59,7 +59,7 @@ class MeasurementColumns(NamedTuple):
     def series_along(
         self, line: str, revisions: Sequence[str], cells: Collection[str]
     ) -> list[Series]:
-        """Return the series of a line, in the order in which their steps ran.
+        """Return the series of one line, in the order in which the steps ran.
 
         ``revisions`` are the line's labels in order, ``cells`` the keys of its cells; other runs
         are skipped. The values of a series are ordered by position, then by repetition. A step that
@@ -96,7 +96,7 @@ class MeasurementColumns(NamedTuple):
 def measurement_columns(
     engine: Engine, metrics: Sequence[str], results: Path | None = None, *, save: bool = False
 ) -> MeasurementColumns:
-    """Return all measurements of a store in the metrics.
+    """Return all measurements of a store in the given metrics, as columns.
 
     The file is below ``results``; without that folder, everything is read from the store. Only
     with ``save`` is it written.
@@ -137,7 +137,7 @@ def _read(
     wanted: set[str],
     figures: list[StepMetric],
 ) -> MeasurementTable:
-    """Read the measurements of some runs. New steps and metrics are added to ``figures``."""
+    """Read the measurements of some runs from the store, as columns."""
     parts = [np.empty((0, 7))]
     with engine.connect() as connection:
         place_of = {
@@ -183,7 +183,7 @@ def _coded(
     names: Mapping[int, str],
     figures: list[StepMetric],
 ) -> MeasurementTable:
-    """Turn a table of (run, step, place, SLA failed, disturbed, metric, value) into columns.
+    """Convert rows of the store to columns of numbers.
 
     The store's numbers are replaced by places, which a rebuilt store has, too.
     """
@@ -220,7 +220,7 @@ def _joined(parts: Sequence[MeasurementTable]) -> MeasurementTable:
 def _runs(
     revisions: Sequence[str], heads: Sequence[RunHead], cells: Collection[str]
 ) -> tuple[RunIndex, list[_Setup], Ints]:
-    """Return all runs, the setups of the line, and each run's setup: -1 outside of the line."""
+    """Return all runs, the setups on a line, and each run's setup; -1 if it is on another line."""
     position = {label: place for place, label in enumerate(revisions)}
     wanted = set(cells)
     numbers: dict[_Setup, int] = {}
@@ -241,7 +241,7 @@ def _runs(
 
 
 def _calm(positions: Ints, disturbed: Mask) -> Mask:
-    """Return which values count: not the disturbed ones where undisturbed ones exist."""
+    """Return which values count: disturbed ones only if there is no undisturbed one."""
     if not disturbed.any():
         return ~disturbed
     return ~(disturbed & np.isin(positions, positions[~disturbed]))

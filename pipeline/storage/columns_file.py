@@ -1,4 +1,4 @@
-"""The file of measurements as columns, so that a night reads only what is new from the store.
+"""A cache file with the store's measurements as columns: a night reads only new runs again.
 
 The file is a copy and may be deleted at any time.
 """
@@ -29,7 +29,7 @@ VERSION = 2
 
 
 class StepMetric(NamedTuple):
-    """A step and a metric: what a value was measured of."""
+    """A step and a metric: together they say what a value was measured of."""
 
     step: str
     group: str
@@ -38,7 +38,7 @@ class StepMetric(NamedTuple):
 
 
 class MeasurementTable(NamedTuple):
-    """One row for each measurement; every column is (rows,).
+    """Measurements as parallel columns with one row for each measurement.
 
     run: place of its run. figure: place of its step and metric. place: of the step in the run.
     sla_failed, disturbed: whether the step failed its SLA, or something else used the machine.
@@ -53,7 +53,7 @@ class MeasurementTable(NamedTuple):
     value: NDArray[np.float64]
 
     def where(self, kept: NDArray[np.bool_]) -> MeasurementTable:
-        """Return the rows that are kept, (rows,)."""
+        """Return the rows of the table that a mask (rows,) keeps."""
         return MeasurementTable._make(column[kept] for column in self)
 
 
@@ -62,7 +62,7 @@ Contents = Sequence[tuple[str, str | None]]
 
 
 class KnownColumns(NamedTuple):
-    """What a file has: its runs, steps with metrics, and the rows."""
+    """The content of the cache file: runs, pairs of step and metric, and the measurements."""
 
     runs: Contents
     figures: list[StepMetric]
@@ -70,13 +70,13 @@ class KnownColumns(NamedTuple):
 
 
 class ColumnsFile:
-    """The columns of some metrics in a results folder."""
+    """The cache file with the columns of some metrics in a results folder."""
 
     def __init__(self, results: Path, metrics: Sequence[str]) -> None:
         self._path = results / DERIVED / f"columns-{digest(sorted(metrics))[:16]}.npz"
 
     def load(self) -> KnownColumns | None:
-        """Return what the file has; None if it cannot be used."""
+        """Return the content of the cache file; None if it is missing or cannot be used."""
         try:
             # Opened here: of a damaged archive, numpy leaves it open.
             with self._path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
@@ -88,12 +88,14 @@ class ColumnsFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            _LOG.warning("%s is damaged and was not used: %s", self._path, error)
+            _LOG.warning(
+                "the cache %s is damaged, so the whole store is read: %s", self._path, error
+            )
             return None
         return KnownColumns(head["runs"], figures, rows)
 
     def save(self, runs: Contents, figures: Sequence[StepMetric], rows: MeasurementTable) -> None:
-        """Write the file. If that fails, the next night reads everything from the store."""
+        """Write the cache file. If that fails, the next night reads the whole store."""
         head = {"version": VERSION, "runs": runs, "figures": figures}
         file = io.BytesIO()
         named: dict[str, Any] = rows._asdict()
@@ -102,4 +104,4 @@ class ColumnsFile:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes_atomically(self._path, file.getbuffer())
         except OSError as error:
-            _LOG.info("%s was not written: %s", self._path, error)
+            _LOG.info("the cache %s was not written: %s", self._path, error)

@@ -26,12 +26,12 @@ _KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
 
 
 def is_condensed(files: Mapping[str, object]) -> bool:
-    """Return whether a bundle with these members is a condensed one."""
+    """Return whether a bundle is condensed: without samples and raw output."""
     return MEMBER in files
 
 
 def condense(bundle: Bundle, steps: Sequence[StepValues], to: Path) -> None:
-    """Write the condensed form of a bundle to a path, synced to the disk. Raises OSError."""
+    """Write the condensed form of a bundle to a path and sync it to the disk. Raises OSError."""
     files = {
         name: data
         for name, data in bundle.files.items()
@@ -42,12 +42,12 @@ def condense(bundle: Bundle, steps: Sequence[StepValues], to: Path) -> None:
 
 
 def condensed_path(path: Path) -> Path:
-    """Return where the condensed form of a bundle is written before it takes its place."""
+    """Return where a condensed bundle is written before it replaces the full one."""
     return path.with_name(f".{path.name.removesuffix(SUFFIX)}.condensed.partial")
 
 
 def condensed_steps(records: Sequence[StepRecord], member: bytes) -> Iterator[StepValues]:
-    """Yield the steps of a condensed bundle. Raises ValueError, KeyError or TypeError."""
+    """Yield the steps of a condensed bundle. Raises an error if its file is invalid."""
     for record, kept in zip(records, json.loads(member), strict=True):
         yield StepValues(
             record.step,
@@ -62,7 +62,7 @@ def condensed_steps(records: Sequence[StepRecord], member: bytes) -> Iterator[St
 
 
 def dump_steps(steps: Sequence[StepValues]) -> bytes:
-    """Return the member with the results of the steps."""
+    """Return the file of a condensed bundle that holds the results of its steps."""
     return json.dumps([_dumped(step) for step in steps]).encode()
 
 

@@ -1,4 +1,4 @@
-"""Read the measurements of controls from the store."""
+"""Read the measurements of controls (the same binary measured again every night) from the store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.storage.selection import listed_in
 
 
 class ControlRow(NamedTuple):
-    """One measurement of a control, with its context.
+    """One measurement of a control, with its machine, its night and its step.
 
     ``machine`` is the fingerprint of the machine. ``build_hash`` identifies the program: another
     program is another control. ``disturbed`` says that something else used the machine meanwhile.
@@ -50,7 +50,7 @@ class ControlRow(NamedTuple):
 
 
 def control_rows(engine: Engine, metrics: Sequence[str]) -> Iterator[ControlRow]:
-    """Yield the timed measurements of controls in the given metrics, in the order of time."""
+    """Yield the timed measurements of controls in the given metrics, oldest first."""
     wanted = (
         select(
             run.c.run_id,

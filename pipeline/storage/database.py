@@ -1,4 +1,4 @@
-"""Open the store: SQLite by default, PostgreSQL by URL, migrated to the newest schema."""
+"""Open the store: the SQLite or PostgreSQL database with all results, at the newest schema."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _VERSION = Table("alembic_version", MetaData(), Column("version_num", String))
 
 
 def open_store(url: str, *, migrate: bool = True) -> Engine:
-    """Return an engine on the store at ``url``, created and migrated as needed.
+    """Open the store at ``url``. It is created or migrated to the newest schema if needed.
 
     Without ``migrate`` the schema stays unchanged; :func:`is_newest` checks it. A SQLite store with
     the newest schema is readable in a read-only folder. Raises UserError if the store cannot be
@@ -87,7 +87,7 @@ def open_store(url: str, *, migrate: bool = True) -> Engine:
 
 
 def is_newest(engine: Engine) -> bool:
-    """Return whether a store has the newest schema; an older one is migrated on use.
+    """Return whether a store has the newest schema; opening migrates an older one.
 
     Raises UserError if a newer nightshift created the store.
     """
@@ -113,7 +113,7 @@ def empty_store(engine: Engine) -> None:
 
 @contextmanager
 def exclusive(connection: Connection) -> Iterator[None]:
-    """Hold the store for writing in one transaction; other writers wait, readers do not.
+    """Hold the store for writing, in one transaction. Other writers wait; readers do not.
 
     The connection must be in no transaction. SQLite refuses to upgrade a read transaction after
     another process has written, so the transaction begins as a writing one.
@@ -139,7 +139,7 @@ def _migrate(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    """Return the revision of a store's schema; None for a store without tables."""
+    """Return the schema version of a store; None for a store without tables."""
     if not inspect(connection).has_table(_VERSION.name):
         return None
     return connection.execute(select(_VERSION.c.version_num)).scalar()
@@ -148,7 +148,7 @@ def _revision(connection: Connection) -> str | None:
 def _accept_read_only(
     _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
 ) -> None:
-    """Open a SQLite file in a read-only folder as immutable.
+    """Open a SQLite file as immutable if its folder is read-only.
 
     A reader of a database with write-ahead logging creates two files beside it, which a read-only
     folder refuses; for an immutable database it creates none. If a log exists it must be read, so
@@ -162,7 +162,7 @@ def _accept_read_only(
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    """Enable write-ahead logging, which survives a kill, and foreign keys.
+    """Switch a SQLite connection to write-ahead logging and enforced foreign keys.
 
     Foreign keys are off in SQLite by default. The driver would begin transactions by itself, but
     not before statements that create or drop tables: a killed migration or rebuild would leave half
@@ -184,7 +184,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _explain(context: ExceptionContext) -> None:
-    """Raise a UserError with the remedy for a damaged, read-only, busy or full SQLite store."""
+    """Raise a UserError that says how to fix a damaged, read-only, busy or full SQLite store."""
     cause = context.original_exception
     name = getattr(cause, "sqlite_errorname", "")
     file = context.engine.url.database if context.engine is not None else None

@@ -1,4 +1,4 @@
-"""Queries for the instructions of functions in counted steps."""
+"""Queries for the instructions that each function of a DBMS used in counted steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.storage.selection import listed_in, of_steps
 
 
 class FunctionRange(NamedTuple):
-    """A function of a step over many runs: its lowest and highest own instructions."""
+    """The lowest and the highest instructions of one function over many runs of a step."""
 
     step: str
     function: int
@@ -24,7 +24,7 @@ class FunctionRange(NamedTuple):
 
 
 class StoredFunctionCost(NamedTuple):
-    """The instructions of a function per operation, in one step of one run."""
+    """The instructions per operation of one function, in one step of one run."""
 
     run_id: str
     step: str
@@ -34,7 +34,7 @@ class StoredFunctionCost(NamedTuple):
 
 
 def function_ranges(engine: Engine, cells: Sequence[str]) -> list[FunctionRange]:
-    """Return the functions of every step of some cells, by step and name.
+    """Return the functions of every counted step of some cells, by step and name.
 
     The store has a function of a step only where it executes at least LEAST_SHARE of the step's
     instructions, so a function may have fewer runs than its step.
@@ -77,7 +77,7 @@ def function_ranges(engine: Engine, cells: Sequence[str]) -> list[FunctionRange]
 def function_costs(
     engine: Engine, cells: Sequence[str], functions: Sequence[int]
 ) -> list[StoredFunctionCost]:
-    """Return the costs of some functions in the runs of some cells, in any order."""
+    """Return the instructions of some functions in all runs of some cells."""
     wanted = listed_in(
         of_steps(
             select(

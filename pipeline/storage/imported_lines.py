@@ -23,7 +23,7 @@ from pipeline.storage.selection import OLDEST_FIRST
 
 
 def imported_lines(engine: Engine) -> tuple[Line, ...]:
-    """Return the imported lines that have values, by name; revisions as they were imported."""
+    """Return the imported lines that have values, by name; revisions in order of import."""
     wanted = (
         select(
             run.c.line,
@@ -90,7 +90,7 @@ def _cell(row: Any, load: Workload) -> Cell:
 
 
 def _metrics(connection: Connection) -> dict[str, tuple[str, ...]]:
-    """Return the metrics of each imported line, in the order of their first occurrence."""
+    """Return the metrics of each imported line, in the order in which they first occur."""
     wanted = (
         select(run.c.line, metric.c.name)
         .select_from(run)

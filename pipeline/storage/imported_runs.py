@@ -40,7 +40,7 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """One run: a revision, its steps in order, and their values by step and metric.
+    """One imported run: a revision, its steps in order, and their values by step and metric.
 
     ``made`` is the time of the revision, ``measured_at`` that of the run, None if unknown.
     """
@@ -56,7 +56,7 @@ class ImportedRun:
 
 @dataclass(frozen=True)
 class ImportedSetup:
-    """What the runs of an imported line share; empty for what is unknown.
+    """The machine, workload and configuration of imported runs; empty where unknown.
 
     ``base`` is the base of relative values, ``source`` the origin of the results.
     """
@@ -78,7 +78,7 @@ def write_imported(
     at: datetime,
     known: Mapping[str, Order],
 ) -> list[Path]:
-    """Write a bundle for each run and return the new ones.
+    """Write a bundle for each imported run; return the paths of the new ones.
 
     ``known`` has the revisions that the line has already; the others take their places as the runs
     order them. ``at`` is the time of a run without one. A run that was already imported is skipped.
@@ -104,7 +104,7 @@ def write_imported(
 
 
 def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Order]:
-    """Return the order of each label of a table: that on its line, or one beside its neighbour.
+    """Return the order of each imported label: its place on the line, or beside its neighbour.
 
     New labels come directly after the known one before them, else directly before the known one
     after them, else at the end of the line.
@@ -123,7 +123,7 @@ def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Or
 
 
 def _between(before: Sequence[Order], after: Sequence[Order], count: int) -> list[Order]:
-    """Return orders after those before and before those after."""
+    """Return orders that sort after some existing ones and before others."""
     if not after:
         start, stem = (before[-1][0] + 1 if before else 0), Order()
     elif not before:

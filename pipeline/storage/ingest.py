@@ -1,4 +1,4 @@
-"""Ingest bundles into the store: each completely, in one transaction, once."""
+"""Ingest bundles: turn each into rows of the store, completely, in one transaction, once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _NOT_STORABLE = (DataError, IntegrityError, OverflowError, UnicodeError)
 
 @dataclass
 class IngestReport:
-    """The result of an ingest: new runs, known runs, refused bundles."""
+    """The result of an ingest: which runs are new or known, and which bundles were refused."""
 
     taken: int = 0
     known: int = 0
@@ -114,12 +114,12 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
 
 
 def check_bundle(path: Path) -> tuple[Bundle, Settings | None, list[StepValues]]:
-    """Read a bundle, its server's settings and its steps. Raises a BundleError, one line."""
+    """Read a bundle, its settings and its steps. Raises BundleError if it cannot be used."""
     return parse_bundle(path, read_bundle(path))
 
 
 def parse_bundle(path: Path, bundle: Bundle) -> tuple[Bundle, Settings | None, list[StepValues]]:
-    """Parse a bundle that was read from a path. Raises as :func:`check_bundle` does."""
+    """Parse the steps of a bundle that was read from a path, and check them."""
     try:
         return bundle, _settings(bundle), list(steps_of(bundle))
     except UnknownStepError as error:
@@ -145,7 +145,7 @@ def _settings(bundle: Bundle) -> dict[str, str] | None:
 
 
 def steps_of(bundle: Bundle) -> Iterator[StepValues]:
-    """Yield every step of a bundle with its values.
+    """Yield every step of a bundle with its metrics.
 
     Raises UnknownStepError for a step of a newer nightshift, and AttributeError, KeyError,
     TypeError or ValueError for a bundle that does not fit this version of the layout.
@@ -203,7 +203,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
 
 
 def counts_of(path: Path) -> dict[str, StepCounts]:
-    """Return the costs of every counted step of a bundle, by name. Raises a BundleError."""
+    """Return the instruction costs of every counted step of a bundle, by name of the step."""
     bundle = read_bundle(path)
     try:
         return {
@@ -216,7 +216,7 @@ def counts_of(path: Path) -> dict[str, StepCounts]:
 
 
 def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
-    """Return what a step of a counted run costs.
+    """Return how many instructions a step of a counted run costs per operation.
 
     Raises KeyError if the bundle lacks the figures, ValueError if they are not valid.
     """
@@ -224,7 +224,7 @@ def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
 
 
 def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
-    """Return the values of a counted step. Its times say nothing: the counter slows it down."""
+    """Return the metrics of a counted step; its times mean nothing under the counting tool."""
     values = {"instructions/o": counts.instructions, **counts.misses}
     return StepValues(
         record.step,
@@ -253,7 +253,7 @@ def measurements(
     database_bytes: int | None = None,
     memory_bytes: int = 0,
 ) -> dict[str, float]:
-    """Return every metric of a step that its output and samples allow, by name.
+    """Return every metric that the output and the samples of a step allow, by name.
 
     The definitions are those of the Small Datum reports; see docs/reference/metrics.md.
 
@@ -276,13 +276,13 @@ def measurements(
 
 
 def marks(output: StepOutput) -> tuple[str, ...]:
-    """Return sentences that qualify the figures of a step."""
+    """Return sentences for the reader about what qualifies the figures of a step."""
     found = steadiness(output.timeline)
     return steady_marks(found) if found is not None else ()
 
 
 def _over_time(output: StepOutput) -> dict[str, float]:
-    """Return the metrics of steadiness, and of swings in the steady part."""
+    """Return the metrics that describe throughput over time: steadiness and swings."""
     found = steadiness(output.timeline)
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""The journal: decisions of people and outcomes of experiments, which no bundle has.
+"""The journal: the log of decisions by people and outcomes of experiments about regressions.
 
 An append-only file with one JSON object a line, ``results/journal.jsonl``. Bundles and journal are
 the primary data: the states of regressions are derived from the journal.
@@ -28,7 +28,7 @@ PIPELINE = "nightshift"
 
 
 class EventKind(StrEnum):
-    """The kinds of events in the journal: states of a regression, and mutes."""
+    """The kinds of events in the journal: the states of a regression, and mutes."""
 
     FOUND = "found"
     CONFIRMED = "confirmed"
@@ -45,7 +45,7 @@ class EventKind(StrEnum):
 
 
 class Event(Frozen):
-    """One line of the journal.
+    """One line of the journal: what happened to a regression, when, and who decided it.
 
     ``fingerprint`` is that of a regression, or of a mute. A found regression has its evidence in
     ``regression``, with the labels of the ``earliest`` and the ``latest`` revision that may be the
@@ -78,12 +78,12 @@ class Event(Frozen):
 
 
 def now() -> datetime:
-    """Return the time for an event that is written now."""
+    """Return the present time for a new journal event."""
     return datetime.now(UTC)
 
 
 class Journal(Appended[Event]):
-    """The journal of a results folder."""
+    """The journal file of a results folder, which is only appended to."""
 
     def __init__(self, results: Path) -> None:
         super().__init__(results / FILE, Event, "an event")
@@ -101,7 +101,7 @@ class Journal(Appended[Event]):
 
 
 def mutes(events: Sequence[Event], today: date) -> dict[str, Event]:
-    """Return the mutes in force on a day, by fingerprint."""
+    """Return the mutes that hold on a day, by fingerprint."""
     held: dict[str, Event] = {}
     for event in events:
         if event.event is EventKind.MUTED:

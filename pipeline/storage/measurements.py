@@ -1,4 +1,4 @@
-"""Queries for measurements: the values of metrics."""
+"""Queries of the store for measurements: the values of metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 
 
 class MeasurementRow(NamedTuple):
-    """One measurement with its context.
+    """One measurement with its run, revision, machine and step.
 
     ``disturbed`` says that something else used the machine meanwhile.
     """
@@ -65,7 +65,7 @@ def rows(
     metrics: Sequence[str] | None = None,
     line: str | None = None,
 ) -> Iterator[MeasurementRow]:
-    """Yield measurements, in the order of runs and steps; a filter of None selects all.
+    """Yield measurements in the order of runs and steps. A filter that is None selects all.
 
     ``cells`` are keys; ``line`` is the line of imported runs.
     """

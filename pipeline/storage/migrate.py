@@ -1,4 +1,4 @@
-"""Migrate the store's schema with Alembic."""
+"""Migrate the schema of the store to a newer version, with Alembic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 
 class UnknownRevisionError(Exception):
-    """No migration here creates the revision of the store's schema."""
+    """The store has a schema version that this nightshift does not know."""
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
@@ -29,12 +29,12 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
 
 
 def is_known(revision: str) -> bool:
-    """Return whether one of the migrations creates a revision of the schema."""
+    """Return whether this nightshift knows a version of the store's schema."""
     return revision in {each.revision for each in _scripts().walk_revisions()}
 
 
 def newest() -> str | None:
-    """Return the revision that the last migration creates."""
+    """Return the newest version of the store's schema."""
     return _scripts().get_current_head()
 
 

@@ -1,4 +1,4 @@
-"""The record of nights: the outcome of each night, which no bundle has.
+"""The record of nights: one line for each night with its outcome.
 
 An append-only file with one JSON object a line, ``results/nights.jsonl``, as the journal. It
 describes the pipeline, not a DBMS.
@@ -22,7 +22,7 @@ FILE = "nights.jsonl"
 
 
 class Night(Frozen):
-    """The record of one night. None, or an empty value, means unknown.
+    """The record of one night: times, counts and outcome. None or empty means unknown.
 
     ``error`` is the line that a failed night ended with, else empty. ``preflight`` has the
     warnings about its machine, by check. ``runs`` counts the measured runs, ``failed_steps``
@@ -57,19 +57,19 @@ class Night(Frozen):
 
     @property
     def seconds(self) -> float:
-        """The duration of the night."""
+        """How long the night took, in seconds."""
         return (self.ended - self.began).total_seconds()
 
 
 class Nights(Appended[Night]):
-    """The record of nights in a results folder."""
+    """The record of all nights in a results folder."""
 
     def __init__(self, results: Path) -> None:
         super().__init__(results / FILE, Night, "a night")
 
 
 def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, set[str]]:
-    """Return the regressions that a night raised and those that it confirmed, by fingerprint.
+    """Return the fingerprints of regressions that a night suspected, and that it confirmed.
 
     ``events`` are those of the journal. A known regression that becomes wider is not raised again.
     Improvements are not included.

@@ -1,4 +1,4 @@
-"""Import published tables as results that were measured elsewhere.
+"""Import tables that somebody else published, as results that were measured elsewhere.
 
 results/published/README.md describes the format: comment lines ``# key: value``, then CSV (or TSV)
 with a row per step and a column per version. Comment lines are optional. Relative values stay
@@ -34,7 +34,7 @@ _BEFORE = ("step", "group", "metric")
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A published table: its heading, its steps in order, and a value for each cell.
+    """A published table: its heading, its steps in order, and the value of each cell.
 
     ``base`` is the base of relative values; empty for a table of absolute ones.
     """
@@ -48,12 +48,12 @@ class PublishedTable:
 
 
 def base_of(workload: Workload) -> str:
-    """Return the base of an imported workload's relative values; empty for absolute ones."""
+    """Return which revision an imported table's values are relative to; empty for absolute ones."""
     return str(workload.options.get(BASE, ""))
 
 
 def read_published(path: Path, metric: str = "") -> PublishedTable:
-    """Read a published table. ``metric`` is the metric of its values, if the table has none.
+    """Read a published table. ``metric`` names its values if the table itself does not.
 
     Raises UserError, with file and line, for invalid content.
     """
@@ -111,7 +111,7 @@ def read_published(path: Path, metric: str = "") -> PublishedTable:
 
 
 def _rows(path: Path, text: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of the CSV, at least one, each with the line that it begins on."""
+    """Return the rows of a CSV file, each with the number of the line on which it begins."""
     # Comments become empty lines, so that the reader's line numbers match the file.
     lines = ("\n" if line.startswith("#") else line for line in io.StringIO(text))
     heads = next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
@@ -141,7 +141,7 @@ def import_published(
     at: datetime,
     known: Mapping[str, Order] = MappingProxyType({}),
 ) -> list[Path]:
-    """Write one bundle for each version of a table and return the new ones.
+    """Write one bundle for each version in a published table; return the new ones.
 
     ``line`` names the line of the versions, ``known`` has the versions that it has already, ``at``
     is the time of a table without a date. Raises UserError as :func:`write_imported` does.
@@ -168,7 +168,7 @@ def import_published(
 
 
 def _targets(table: PublishedTable, target: str) -> dict[str, str]:
-    """Return the target of each version: the argument, or the table's single or listed targets."""
+    """Return the DBMS of each version in a table: the given one, or that of the table."""
     if target:
         return dict.fromkeys(table.versions, target)
     listed = table.heading.get("column-targets")

@@ -1,4 +1,4 @@
-"""The quarantine: bundles that cannot be used, each with a note that says why.
+"""The quarantine: a folder for bundles that cannot be used, with a note that says why.
 
 ``results/quarantine`` has every bundle that was moved there and, beside it, ``NAME.json``: the
 reason, and how to put the bundle back. A bundle that this user may not move stays where it is and
@@ -30,7 +30,7 @@ _NOTE = ".json"
 
 
 class QuarantineNote(Frozen):
-    """Why a bundle cannot be used, and how to put it back.
+    """The note beside a quarantined bundle: why it cannot be used, how to put it back.
 
     ``bundle`` is its former path in the results folder. ``newer`` is true if a newer nightshift
     wrote it. ``stays`` identifies the state of a bundle that was left where it is; it is empty for
@@ -46,14 +46,14 @@ class QuarantineNote(Frozen):
 
 
 class Quarantine:
-    """The quarantine of a results folder."""
+    """The folder of quarantined bundles in a results folder."""
 
     def __init__(self, results: Path) -> None:
         self.folder = results / FOLDER
         self._results = results
 
     def take(self, refused: BundleError) -> str:
-        """Move a refused bundle here, or remember one that cannot be moved.
+        """Move a bundle that cannot be used into quarantine, or note it if it cannot be moved.
 
         Returns the line that says so. Raises nothing: a bad bundle stops nobody.
         """
@@ -81,7 +81,7 @@ class Quarantine:
         return f"{refused}; moved to {kept.parent} with a note of the way back; {then}"
 
     def release(self) -> None:
-        """Move bundles back that a newer nightshift wrote and this one can read by now.
+        """Move bundles of a newer nightshift back, once this version can read them.
 
         Forgets bundles that were left where they are and have changed since.
         """
@@ -99,7 +99,7 @@ class Quarantine:
                     _note_of(kept).unlink()
 
     def left(self) -> set[Path]:
-        """Return the refused bundles that were left where they are, and are as they were."""
+        """Return the unusable bundles that could not be moved and have not changed since."""
         return {
             self._results / note.bundle
             for _, note in self._notes()
@@ -107,7 +107,7 @@ class Quarantine:
         }
 
     def held_back(self) -> set[str]:
-        """Return the runs of nights that must not be measured again, by the names of the runs.
+        """Return the names of runs in quarantine that must not be measured again.
 
         A newer nightshift measured them, or a bundle that cannot be moved has their place.
         """
@@ -147,7 +147,7 @@ class Quarantine:
         write_durably(_note_of(kept), note.model_dump_json(indent=1) + "\n")
 
     def _notes(self) -> Iterator[tuple[Path, QuarantineNote]]:
-        """Yield every readable note with the path of its bundle here."""
+        """Yield every readable note in quarantine, with the path of its bundle."""
         for place in (f"*{SUFFIX}{_NOTE}", f"*/*{SUFFIX}{_NOTE}"):
             for path in sorted(self.folder.glob(place)):
                 try:
@@ -157,7 +157,7 @@ class Quarantine:
                 yield path.with_name(path.name.removesuffix(_NOTE)), note
 
     def _free_place(self, name: str) -> Path:
-        """Return a path for a bundle of this name. A second one gets a folder of its own."""
+        """Return a free path in quarantine for a bundle of this name."""
         for number in count(1):
             kept = (self.folder if number == 1 else self.folder / str(number)) / name
             if not os.path.lexists(kept) and not _note_of(kept).exists():
@@ -174,7 +174,7 @@ def _note_of(kept: Path) -> Path:
 
 
 def _stamp(path: Path) -> str:
-    """Return what changes when somebody changes a file, its owner or its permissions."""
+    """Return the size, times and permissions of a file, which change when somebody repairs it."""
     try:
         state = path.lstat()
     except OSError as error:

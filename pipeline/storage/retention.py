@@ -1,4 +1,4 @@
-"""Which runs of the store are old, by age and by count of nights."""
+"""Decide which runs are old enough to remove, by age and by number of nights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.storage.schema import run
 
 
 class StoredRun(NamedTuple):
-    """A measured run in the store. ``control`` is None for a run that is no control."""
+    """A measured run in the store. ``control`` is None if the run is not of a control."""
 
     run_id: str
     target: str
@@ -23,7 +23,7 @@ class StoredRun(NamedTuple):
 
 
 def stored_runs(store: Engine) -> list[StoredRun]:
-    """Return the measured runs of a store, oldest first; imported ones are nobody's to remove."""
+    """Return the measured runs of a store, oldest first, without imported ones."""
     columns = [run.c[name] for name in StoredRun._fields]
     wanted = select(*columns).where(run.c.origin == Origin.MEASURED.value)
     with store.connect() as connection:
@@ -32,7 +32,7 @@ def stored_runs(store: Engine) -> list[StoredRun]:
 
 
 def limit_of(runs: list[StoredRun], now: datetime, days: int, nights: int) -> datetime:
-    """Return the time before which runs are old: older than ``days``, and not of the newest nights.
+    """Return the time before which runs are old: by days, but never in the newest nights.
 
     A night is a day (UTC) on which a run began.
     """

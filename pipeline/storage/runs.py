@@ -1,4 +1,4 @@
-"""Queries for runs: what was measured, when, on which machine, with which settings."""
+"""Queries of the store for runs: what was measured, when, on which machine, with which settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RunRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The published name of the run's setup."""
+        """The published name of what the run measured: build, configuration and machine."""
         return column_name(self.target, self.revision, self.build_options, self.config)
 
 
@@ -59,7 +59,7 @@ _MODES = {mode.value: mode for mode in Mode}
 
 
 class RunHead(NamedTuple):
-    """The identity of a run without its values.
+    """The identity of a run: its cell, machine and times, without its values.
 
     ``revision_at`` is the time of its revision, if known. ``machine`` is the key of
     :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs from
@@ -87,14 +87,14 @@ class RunHead(NamedTuple):
 
 
 def measured(engine: Engine) -> set[tuple[str, int]]:
-    """Return (cell key, repetition) of every run in the store."""
+    """Return every run in the store as a pair of cell key and repetition."""
     with engine.connect() as connection:
         rows = connection.execute(select(run.c.cell_key, run.c.repetition))
         return {(row.cell_key, row.repetition) for row in rows}
 
 
 def measured_cells(engine: Engine) -> dict[tuple[str, str], set[str]]:
-    """Return the keys of the cells that have runs, by target and revision."""
+    """Return the keys of all cells that have runs, by target and revision."""
     wanted = select(run.c.target, run.c.revision, run.c.cell_key).distinct()
     found: dict[tuple[str, str], set[str]] = {}
     with engine.connect() as connection:
@@ -104,7 +104,7 @@ def measured_cells(engine: Engine) -> dict[tuple[str, str], set[str]]:
 
 
 def last_machine(engine: Engine, hostname: str) -> Machine | None:
-    """Return the fingerprint at the last run of the machine with a hostname; None without runs."""
+    """Return the fingerprint that a machine had at its last run; None without runs."""
     wanted = (
         select(machine.c.fingerprint)
         .join(run, run.c.machine_id == machine.c.id)
@@ -120,7 +120,7 @@ def last_machine(engine: Engine, hostname: str) -> Machine | None:
 def runs(
     engine: Engine, *, cells: Sequence[str] | None = None, line: str | None = None
 ) -> list[RunRow]:
-    """Return the runs of the cells with these keys, or of an imported line, oldest first."""
+    """Return the runs of some cells or of an imported line, oldest first."""
     wanted = select(
         run.c.run_id,
         run.c.origin,
@@ -149,7 +149,7 @@ def runs(
 
 
 def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[RunHead]:
-    """Return the heads of the runs of the cells with these keys, or of all, oldest first."""
+    """Return the identities of the runs of some cells, or of all, oldest first."""
     wanted = select(
         run.c.run_id,
         run.c.cell_key,
@@ -176,7 +176,7 @@ def run_heads(engine: Engine, *, cells: Sequence[str] | None = None) -> list[Run
 
 
 def contents(engine: Engine) -> str | None:
-    """Return a digest of all runs of a store; None if one of them has no digest of its own."""
+    """Return a digest of all runs of a store; None if a run has no digest."""
     with engine.connect() as connection:
         found = connection.execute(select(run.c.run_id, run.c.digest).order_by(run.c.run_id))
         runs = [tuple(row) for row in found]
@@ -184,24 +184,24 @@ def contents(engine: Engine) -> str | None:
 
 
 def workload_mode() -> ColumnElement[str]:
-    """Return the mode of a run's workload; workloads from before this column are timed."""
+    """Return whether a run was timed or counted; very old runs were timed."""
     return func.coalesce(workload.c.mode, Mode.TIME.value).label("mode")
 
 
 def machines(engine: Engine) -> dict[str, dict[str, Any]]:
-    """Return the fingerprints of all machines, by the hash of their content."""
+    """Return the fingerprints of all machines in the store, by their hash."""
     with engine.connect() as connection:
         found = connection.execute(select(machine.c.hash, machine.c.fingerprint))
         return {row.hash: dict(row.fingerprint) for row in found}
 
 
 def hostnames(engine: Engine) -> dict[str, str]:
-    """Return the host names of all machines, by the hash of their fingerprint."""
+    """Return the host names of all machines in the store, by the hash of their fingerprint."""
     return {key: str(known["hostname"]) for key, known in machines(engine).items()}
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
-    """Return the total duration of the runs measured here, or of those with these ids."""
+    """Return how long the runs measured here took, all or those with the given ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
     if run_ids is not None:
         wanted = wanted.where(run.c.run_id.in_(run_ids))
@@ -210,7 +210,7 @@ def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> tim
 
 
 def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:
-    """Return the settings that a server reported, by name."""
+    """Return the settings that the DBMS reported in a run, by name."""
     with engine.connect() as connection:
         wanted = select(settings.c.variables).where(settings.c.id == settings_id)
         return dict(connection.execute(wanted).scalar_one())
@@ -219,7 +219,7 @@ def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:
 def _with_shared(
     wanted: Select[Any], cells: Sequence[str] | None, line: str | None = None
 ) -> Select[Any]:
-    """Join runs with the rows that they share with others, oldest first."""
+    """Join runs with their machine, build and workload, oldest first."""
     joined = (
         wanted.select_from(run)
         .join(build, build.c.id == run.c.build_id)

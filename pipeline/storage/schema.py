@@ -1,4 +1,4 @@
-"""The tables of the store.
+"""The tables of the store, as SQLAlchemy definitions.
 
 All content is derived from the bundles and can be rebuilt from them. Rows that many runs share
 (builds, configurations, machines, workloads, settings) are stored once, by their hash.
@@ -31,17 +31,17 @@ NEWEST = "0010"
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time in UTC. SQLite drops the time zone; this type restores it."""
+    """A column type for a time in UTC, because SQLite drops the time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert any time zone to UTC before writing."""
+        """Convert a time of any time zone to UTC before it is written."""
         return value.astimezone(UTC) if value is not None else None
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Add the time zone after reading."""
+        """Add the time zone UTC to a time that was read."""
         if value is None or value.tzinfo is not None:
             return value
         return value.replace(tzinfo=UTC)
@@ -58,7 +58,7 @@ metadata = MetaData(
 
 
 def _shared(name: str, *columns: Column[object]) -> Table:
-    """Define a table of rows that many runs share, identified by a hash."""
+    """Define a table whose rows many runs share, identified by a hash of their content."""
     return Table(
         name,
         metadata,

@@ -1,4 +1,4 @@
-"""The parts that queries of the store share: which runs, and in which order."""
+"""Parts that many queries of the store share: which runs, and in which order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OLDEST_FIRST = (run.c.started_at, run.c.run_id)
 
 
 class _Listed(FunctionElement[str]):
-    """The texts of a JSON list as rows: a single parameter, whose number databases limit."""
+    """A list of texts as one JSON parameter, because databases limit how many they accept."""
 
     name = "listed"
     inherit_cache = True
@@ -37,21 +37,21 @@ def _listed_postgresql(element: _Listed, compiler: SQLCompiler, **options: Any) 
 
 
 def listed_in(wanted: Select[Any], column: Column[Any], texts: Sequence[str]) -> Select[Any]:
-    """Limit a query to rows whose column is one of any number of texts."""
+    """Limit a query to rows whose column is one of many texts."""
     return wanted.where(column.op("IN")(_Listed(json.dumps(list(texts)))))
 
 
 def of_runs(
     wanted: Select[Any], cells: Sequence[str] | None, line: str | None = None
 ) -> Select[Any]:
-    """Limit a query to the runs of the cells with these keys, or of an imported line."""
+    """Limit a query to the runs of some cells or of an imported line."""
     if cells is not None:
         wanted = listed_in(wanted, run.c.cell_key, cells)
     return wanted.where(run.c.line == line) if line is not None else wanted
 
 
 def of_steps(wanted: Select[Any]) -> Select[Any]:
-    """Join runs with their steps."""
+    """Join a query on runs with the steps of the runs."""
     return (
         wanted.select_from(run)
         .join(step_run, step_run.c.run == run.c.id)

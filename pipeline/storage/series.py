@@ -1,4 +1,4 @@
-"""Series as columns: the values of one figure along a line, beside the runs they come from."""
+"""A series as arrays: the values of one metric of one step along a line, with their runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 class Point(NamedTuple):
-    """One value of a series: the revision at a position, one repetition."""
+    """One value of a series, with its revision, position and repetition."""
 
     position: int
     revision: str
@@ -27,7 +27,7 @@ class Point(NamedTuple):
 
 
 class RunIndex(NamedTuple):
-    """The runs of a line, which its series share: each column is (runs,)."""
+    """The runs of a line as arrays, which all series of the line share."""
 
     run_ids: tuple[str, ...]
     revisions: tuple[str, ...]
@@ -36,7 +36,7 @@ class RunIndex(NamedTuple):
 
 
 class Series:
-    """The measurements of one figure along a line in one setup, ordered by position.
+    """The measurements of one metric of one step along a line, ordered by position.
 
     Five years of nights are millions of values, so they are arrays and not objects.
 
@@ -52,7 +52,7 @@ class Series:
 
     @classmethod
     def of(cls, key: SeriesKey, points: Iterable[Point]) -> Self:
-        """Return the series of ordered points."""
+        """Return the series made of points that are in order."""
         listed = list(points)
         runs = RunIndex(
             tuple(point.run_id for point in listed),
@@ -65,12 +65,12 @@ class Series:
 
     @property
     def positions(self) -> Ints:
-        """(values,) the position of each value in its line."""
+        """The position of each value on its line, as an array (values,)."""
         return self.runs.positions[self.at]
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The values one by one, for those who need few of them."""
+        """The values of the series as single objects: slow, for a few of them."""
         ids, revisions, positions, repetitions = self.runs
         return tuple(
             Point(int(positions[at]), revisions[at], int(repetitions[at]), value, ids[at])
@@ -79,27 +79,27 @@ class Series:
 
     @property
     def run_ids(self) -> list[str]:
-        """(values,) the run of each value."""
+        """The run of each value, as an array (values,)."""
         return [self.runs.run_ids[at] for at in self.at.tolist()]
 
     def revision(self, index: int) -> str:
-        """Return the revision of the value at an index."""
+        """Return the revision that the value at an index was measured on."""
         return self.runs.revisions[int(self.at[index])]
 
     def where(self, kept: Mask) -> Series:
-        """Return the series with the values that are kept, (values,)."""
+        """Return the series with only the values that a mask (values,) keeps."""
         return self if kept.all() else Series(self.key, self.runs, self.at[kept], self.values[kept])
 
     def with_values(self, values: Floats) -> Series:
-        """Return the series with other values of the same runs."""
+        """Return the series with other values for the same runs."""
         return Series(self.key, self.runs, self.at, values)
 
     def with_key(self, **changed: Any) -> Series:
-        """Return the series with fields of its key changed."""
+        """Return the series with some fields of its key changed."""
         return Series(self.key.model_copy(update=changed), self.runs, self.at, self.values)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the keys and all points are equal."""
+        """Whether two series have equal keys and equal points."""
         if not isinstance(other, Series):
             return NotImplemented
         return self.key == other.key and self.points == other.points
@@ -107,5 +107,5 @@ class Series:
     __hash__ = None  # type: ignore[assignment] # Arrays can be changed.
 
     def __repr__(self) -> str:
-        """Return the key and the number of values."""
+        """Return the key and the number of values, for debugging."""
         return f"Series({self.key!r}, {len(self.values)} values)"

@@ -1,4 +1,4 @@
-"""The record of servers created for nights: creation, deletion, cost.
+"""The record of rented servers: when each was created and deleted, and what it cost.
 
 An append-only file with one JSON object a line, ``results/fleet.jsonl``, as the journal.
 """
@@ -23,7 +23,7 @@ HOUR = 3600.0
 
 
 class Rent(Frozen):
-    """A rented server: its creation, the end of its time to live, its price per hour.
+    """The terms of a rented server: created when, deleted by when, price per hour.
 
     ``number`` is its id, which is never reused.
     """
@@ -39,16 +39,16 @@ class Rent(Frozen):
     per_hour: Money
 
     def hours(self, until: datetime) -> int:
-        """Return the started hours until a time: each is billed in full, even if switched off."""
+        """Return the hours to pay for until a time; each begun hour is billed in full."""
         return max(1, math.ceil((until - self.made).total_seconds() / HOUR))
 
     def cost(self, until: datetime) -> Money:
-        """Return the cost until a time."""
+        """Return what the server costs from its creation until a time."""
         return Money(self.hours(until) * self.per_hour.amount, self.per_hour.currency)
 
 
 class ServerEventKind(StrEnum):
-    """What happened to a server. ``DELETING`` is written before the API is asked to delete it."""
+    """What happened to a rented server; ``DELETING`` is written before it is deleted."""
 
     MADE = "made"
     DELETING = "deleting"
@@ -56,7 +56,7 @@ class ServerEventKind(StrEnum):
 
 
 class ServerEvent(Frozen):
-    """One line of the record of servers: an event of the server with this ``number``.
+    """One line of the record of servers: what happened to the server with this number.
 
     An event of kind made has the ``rent``; ``hours`` and ``price`` are the final bill.
     """
@@ -70,7 +70,7 @@ class ServerEvent(Frozen):
 
 
 class Life(Frozen):
-    """The life of a server by its events: created, deleted, costs.
+    """The life of a rented server: when it was created and deleted, and what it cost.
 
     ``asked`` is the time of the last request to delete it, ``ended`` the time of its deletion.
     """
@@ -80,19 +80,19 @@ class Life(Frozen):
     ended: datetime | None = None
 
     def cost(self, until: datetime) -> Money:
-        """Return the final cost, or the cost until a time if the server still exists."""
+        """Return the final cost of a server, or its cost until a time if it still exists."""
         return self.rent.cost(self.ended or until)
 
 
 class Servers(Appended[ServerEvent]):
-    """The record of servers in a results folder."""
+    """The record of all rented servers of a results folder."""
 
     def __init__(self, results: Path) -> None:
         super().__init__(results / FILE, ServerEvent, "an event of a server")
 
 
 def lives(events: Iterable[ServerEvent]) -> dict[int, Life]:
-    """Return the servers of a record by number, in the order of their creation."""
+    """Return the life of each rented server, by number, in the order of creation."""
     known: dict[int, Life] = {}
     for event in events:
         life = known.get(event.number)

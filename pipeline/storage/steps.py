@@ -1,4 +1,4 @@
-"""Queries for the steps of runs: how they ended, what happened in them over time."""
+"""Queries of the store for steps of runs: how each ended, and what happened during it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_ONCE = 50
 
 
 class StepOutcome(NamedTuple):
-    """The outcome of one step of one run, with its throughput and the DBMS's activity over time.
+    """How one step of one run went: its throughput and the DBMS's activity over time.
 
     ``timeline`` is [seconds, operations per second, milliseconds or None]. ``activity`` is
     [seconds, value] by name. ``marks`` are sentences that qualify its figures. ``histogram`` is
@@ -38,7 +38,7 @@ class StepOutcome(NamedTuple):
 
 
 class StepRemark(NamedTuple):
-    """The marks of one step of one run: why its figures need care.
+    """The marks of one step of one run, which say why its figures need care.
 
     ``note`` has the rates that a step with a failed SLA did not sustain.
     """
@@ -51,7 +51,7 @@ class StepRemark(NamedTuple):
 
 
 class StepState(NamedTuple):
-    """How one step of one run of a cell went: whether it failed, and whether it was disturbed."""
+    """Whether one step of one run failed, and whether it was disturbed."""
 
     cell_key: str
     repetition: int
@@ -61,7 +61,7 @@ class StepState(NamedTuple):
 
 
 class StepFailure(NamedTuple):
-    """A step of a run that failed, or failed its SLA, and the reason."""
+    """A step that failed or missed its SLA, and the reason."""
 
     run_id: str
     step: str
@@ -70,7 +70,7 @@ class StepFailure(NamedTuple):
 
 
 def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> Iterator[StepOutcome]:
-    """Yield the outcomes one by one: with their timelines, all at once are large."""
+    """Yield the outcomes of steps one by one, because their timelines are large."""
     wanted = of_steps(
         select(
             run.c.run_id,
@@ -98,7 +98,7 @@ def outcomes(engine: Engine, *, cells: Sequence[str] | None = None) -> Iterator[
 
 
 def remarks(engine: Engine, *, cells: Sequence[str]) -> list[StepRemark]:
-    """Return the steps with marks or a failed SLA, in the order of runs and steps."""
+    """Return the steps with marks or a missed SLA, in the order of runs and steps."""
     wanted = of_steps(
         select(
             run.c.revision,
@@ -120,7 +120,7 @@ def remarks(engine: Engine, *, cells: Sequence[str]) -> list[StepRemark]:
 
 
 def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yield (step, group, activity, mean over the step) of a run, in the order of its steps."""
+    """Yield each activity of the DBMS during the steps of a run, as a mean over the step."""
     wanted = (
         of_steps(select(step.c.name, step.c.group, step_run.c.activity_mean))
         .where(run.c.run_id == run_id)
@@ -133,7 +133,7 @@ def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, fl
 
 
 def step_states(engine: Engine, *, cells: Sequence[str]) -> Iterator[StepState]:
-    """Yield how the steps of the cells with these keys went."""
+    """Yield for every step of some cells whether it failed or was disturbed."""
     wanted = (
         select(
             run.c.cell_key,
@@ -152,7 +152,7 @@ def step_states(engine: Engine, *, cells: Sequence[str]) -> Iterator[StepState]:
 
 
 def failures(engine: Engine, *, cells: Sequence[str]) -> list[StepFailure]:
-    """Return the steps that failed, or failed their SLA, in the order of runs and steps."""
+    """Return the steps that failed or missed their SLA, in the order of runs and steps."""
     wanted = (
         of_steps(select(run.c.run_id, step.c.name, step_run.c.status, step_run.c.note))
         .where(step_run.c.status != StepStatus.OK.value)
@@ -163,7 +163,7 @@ def failures(engine: Engine, *, cells: Sequence[str]) -> list[StepFailure]:
 
 
 def count_failed(engine: Engine, run_ids: Collection[str]) -> int:
-    """Return the number of failed steps in the runs with these ids."""
+    """Return how many steps failed in some runs."""
     wanted = (
         select(func.count())
         .select_from(run)

@@ -1,4 +1,4 @@
-"""Write bundles as rows."""
+"""Write the runs of bundles into the store as rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Settings = Mapping[str, str]
 
 @dataclass(frozen=True)
 class StepValues:
-    """A step of a run, ready to be written.
+    """The values of one step of a run, ready to be written into the store.
 
     ``values`` is by metric and empty for a failed step. ``timeline`` is (seconds since the start,
     operations per second, latency in milliseconds). ``marks`` are sentences that qualify its
@@ -44,7 +44,7 @@ class StepValues:
     functions: Sequence[FunctionCost] = ()
 
     def activity_mean(self) -> dict[str, float]:
-        """Return the mean of each activity over the step."""
+        """Return the mean of each activity of the DBMS over the step."""
         return {
             name: statistics.fmean(value for _, value in points)
             for name, points in self.activity.items()
@@ -53,7 +53,7 @@ class StepValues:
 
 
 class Writer:
-    """Writes bundles as rows on one connection, each in its own transaction.
+    """Writes runs into the store on one connection, each in a transaction of its own.
 
     Caches the ids of shared rows, which only a rebuild removes.
     """
@@ -66,13 +66,13 @@ class Writer:
         connection.rollback()
 
     def knows(self, run_id: str) -> bool:
-        """Return whether the store has this run."""
+        """Return whether the store already has this run."""
         return run_id in self._runs
 
     def write(
         self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
     ) -> int | None:
-        """Write one bundle completely or not at all, and return the number of its measurements.
+        """Write one run completely or not at all; return how many measurements it has.
 
         None if another process has written it meanwhile. Raises DataError or OverflowError for a
         number that the database cannot hold.
@@ -87,13 +87,13 @@ class Writer:
     def replace(
         self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
     ) -> None:
-        """Write a bundle in place of the rows of its run, in one transaction."""
+        """Replace the rows of a run in the store by those of its bundle, in one transaction."""
         with self._changing():
             self._remove(bundle.manifest.run_id)
             self._write(bundle, settings, steps)
 
     def remove(self, run_id: str) -> None:
-        """Remove the rows of a run, if there are any, in one transaction."""
+        """Remove all rows of a run from the store, in one transaction."""
         with self._changing():
             self._remove(run_id)
         self._runs.discard(run_id)
@@ -158,7 +158,7 @@ class Writer:
         return len(rows)
 
     def _write_measurements(self, rows: Sequence[tuple[int, int, float]]) -> None:
-        """Write (step_run, metric, value). PostgreSQL is twenty times as fast with COPY."""
+        """Write the measurements of a run; PostgreSQL's COPY is twenty times as fast."""
         if self._connection.dialect.name == "postgresql":
             cursor = cast(psycopg.Cursor[Any], self._connection.connection.cursor())
             with cursor, cursor.copy("COPY measurement (step_run, metric, value) FROM STDIN") as to:
@@ -275,7 +275,7 @@ class Writer:
     def _identified(
         self, table: Table, key: str, row: Mapping[str, Any], match: Mapping[str, Any]
     ) -> int:
-        """Return the id of the row that matches; insert it if there is none."""
+        """Return the id of a row with this content; insert the row if it is missing."""
         if (table.name, key) not in self._ids:
             wanted = select(table.c.id).where(*(table.c[name] == match[name] for name in match))
             found = self._connection.execute(wanted).scalar()
@@ -288,7 +288,7 @@ class Writer:
 
 
 def _digest(steps: Sequence[StepValues]) -> str:
-    """Return the SHA-256 of the results: the outcome of each step, and its exact values."""
+    """Return a digest of the results of a run: the outcome and exact values of each step."""
     return digest(
         [
             [

@@ -1,1 +1,1 @@
-"""Text for people: errors, units and markdown, written and read."""
+"""Text for people: errors, numbers with units, markdown."""

@@ -1,4 +1,4 @@
-"""The error for users, and helpers for its wording."""
+"""The error that users see as one line, and helpers to word it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class UserError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, for use in a one-line message."""
+    """Return the first line of an exception's text."""
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""Escape untrusted text in markdown: it is displayed literally and has no effect.
+"""Escape untrusted text, so that markdown shows it as it is.
 
 Commit messages, step names, settings and the contents of a stranger's branch end up in issues,
 comments and job summaries. Text there can mention people, refer to issues and close them, link,
@@ -39,7 +39,7 @@ _TICKS = re.compile("`+")
 
 
 def inert(text: str) -> str:
-    """Return ``text`` as one line of plain text without effect, for a title or a chat.
+    """Return text as one plain line that does nothing in a title or chat.
 
     Invisible characters, such as those that change the writing direction, are removed, and long
     text is cut.
@@ -51,14 +51,14 @@ def inert(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Return ``text`` escaped for literal display within a line or a table."""
+    """Return text escaped for a line or a table cell in markdown."""
     escaped = inert(text).replace("&", "&amp;").replace("<", "&lt;")
     escaped = _MARKS.sub(r"\\\g<0>", escaped)
     return _BEGINNING.sub(_escape_beginning, escaped)
 
 
 def code(text: str, *, table: bool = False) -> str:
-    """Return ``text`` as code within a line, or within a line of a ``table``."""
+    """Return text as code inside a line of markdown."""
     line = _inactive(_line(text))
     if not line:
         return ""
@@ -71,7 +71,7 @@ def code(text: str, *, table: bool = False) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return ``text`` as a code block that nothing in it can end."""
+    """Return text as a code block in markdown that it cannot end by itself."""
     lines = (_shown(line, keep="\t") for line in text.splitlines())
     body = "\n".join(_inactive(line) for line in lines)
     fence = "`" * max(3, _longest(body) + 1)
@@ -79,7 +79,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def linked(markdown: str, address: str) -> str:
-    """Return markdown as a link; unchanged without an ``address``.
+    """Return markdown as a link, or unchanged if there is no address.
 
     The address is trusted: it comes from a configuration, or from checked parts.
     """
@@ -87,7 +87,7 @@ def linked(markdown: str, address: str) -> str:
 
 
 def _inactive(line: str) -> str:
-    """Break text that acts even in code, or as plain text in a log."""
+    """Change text that does something even inside code, such as mentions."""
     return _COMMAND.sub(rf"\g<0>{BREAK}", _ACTS_IN_CODE.sub(BREAK, line))
 
 
@@ -96,7 +96,7 @@ def _line(text: str) -> str:
 
 
 def _shown(text: str, keep: str = "") -> str:
-    """Replace white space by spaces and remove invisible characters."""
+    """Replace white space by spaces, and remove invisible characters."""
     spaced = (" " if each.isspace() and each not in keep else each for each in text)
     return "".join(each for each in spaced if each in keep or each.isprintable())
 

@@ -1,4 +1,4 @@
-"""Parse and format durations, percentages, sizes, money and counts, always with their unit."""
+"""Read and write durations, percentages, sizes, money and counts, always with a unit."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def parse_duration(value: Any) -> float:
 
 
 class Money(NamedTuple):
-    """An amount in a currency, by its ISO 4217 code."""
+    """An amount of money with its currency code, as EUR."""
 
     amount: float
     currency: str
 
 
 def parse_money(value: Any) -> Money:
-    """Convert a text such as ``0.34 EUR``. Raises ValueError, with a sentence, for others."""
+    """Convert text as ``0.34 EUR`` to an amount. Raises ValueError for other text."""
     match = _MONEY.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError(
@@ -54,7 +54,7 @@ def parse_money(value: Any) -> Money:
 
 
 def parse_percent(value: Any) -> float:
-    """Convert a text such as ``3%`` to a fraction. Raises ValueError for anything else."""
+    """Convert text as ``3%`` to a fraction. Raises ValueError for other text."""
     match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise ValueError(
@@ -64,7 +64,7 @@ def parse_percent(value: Any) -> float:
 
 
 def parse_size(value: Any) -> int:
-    """Convert a text such as ``500MB``, ``50GB`` or ``2TB`` to bytes.
+    """Convert text as ``500MB``, ``50GB`` or ``2TB`` to bytes.
 
     Raises ValueError, with a sentence, for anything else.
     """
@@ -106,7 +106,7 @@ Percent = Annotated[
 
 
 def show_duration(seconds: float) -> str:
-    """Format seconds: ``0.4s``, ``52s``, ``3m10s``, ``2h05m``."""
+    """Format a duration in seconds: ``0.4s``, ``52s``, ``3m10s``, ``2h05m``."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     whole = round(seconds)
@@ -118,7 +118,7 @@ def show_duration(seconds: float) -> str:
 
 
 def show_money(money: Money) -> str:
-    """Format money: ``12.40 EUR``; below a hundredth, as ``under 0.01 EUR``."""
+    """Format an amount of money: ``12.40 EUR``, or ``under 0.01 EUR``."""
     amount, currency = money
     if 0 < amount < _CENT:
         return f"under {_CENT:.2f} {currency}"
@@ -126,12 +126,12 @@ def show_money(money: Money) -> str:
 
 
 def show_small_money(money: Money) -> str:
-    """Format the price of an hour or of a run with four decimals."""
+    """Format a small price, as of an hour, with four decimals."""
     return f"{money.amount:.4f} {money.currency}"
 
 
 def show_figure(value: float, digits: int = 4) -> str:
-    """Format a measured value with ``digits`` significant digits, or all before the point.
+    """Format a value with ``digits`` significant digits, but never round before the point.
 
     Nobody reads 15230 transactions a second as ``1.523e+04``.
     """

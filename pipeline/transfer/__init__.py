@@ -1,1 +1,1 @@
-"""Transfer between machines: measurements to the hub, and the hub's state to benches."""
+"""Carry results between machines: from benches to the hub, and the hub's state to benches."""

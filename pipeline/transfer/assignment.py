@@ -1,4 +1,4 @@
-"""What a bench may send: the cells that the hub asked of it, and nothing else.
+"""Accept from a bench only what the hub asked it to measure.
 
 A bench is not believed. Names are checked before a file is transferred, and the content of each
 bundle before it is taken.
@@ -39,7 +39,7 @@ NOT_ASKED = "was not asked of this bench; it stays there"
 
 @dataclass(frozen=True)
 class CellRuns:
-    """A cell to measure and the highest number of its runs."""
+    """A cell that a bench shall measure, and how many runs of it."""
 
     cell: Cell
     most: int = MOST
@@ -50,13 +50,13 @@ Cells = Mapping[str, CellRuns]
 
 
 def cells_by_run(cells: Iterable[tuple[Cell, int]]) -> dict[str, CellRuns]:
-    """Return cells, with the highest numbers of their runs, by the beginning of these names."""
+    """Return cells by the first part of the names that their runs have."""
     return {cell.run_id(1).removesuffix("-r1"): CellRuns(cell, most) for cell, most in cells}
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """The cells that a bench of one machine class was asked to measure.
+    """What the hub asked a bench to measure: cells, and runs of each.
 
     ``since`` is when a batch was handed out; None for a class that measures the plan by its own
     timer. ``until`` is now. ``experiments`` has the cells of each by its name. ``controls`` returns
@@ -72,7 +72,7 @@ class Assignment:
     control_labels: frozenset[str] = frozenset()
 
     def asks(self, name: str) -> bool:
-        """Whether a file was asked, as far as its name shows."""
+        """Whether the hub asked for a file, as far as its name shows."""
         match PurePosixPath(name).parts:
             case (file,) if file in (BUILDS_FILE, CLAIM):
                 return True
@@ -85,7 +85,7 @@ class Assignment:
         return False
 
     def chosen(self, names: Iterable[str], where: str) -> tuple[list[str], dict[str, str]]:
-        """Return the names of files that may be taken, and a line for each of the others.
+        """Return which files to take from a bench, and a line about each of the others.
 
         ``where`` is their folder. The files of an experiment share a line. Without a batch, the
         experiments of a bench wait until the hub asks for them, without a line.
@@ -105,7 +105,7 @@ class Assignment:
         return chosen, lines
 
     def check(self, path: Path, name: str) -> None:
-        """Check the content of a bundle against the hub's own cell.
+        """Check that the content of a bundle is what the hub asked for.
 
         Raises UserError, one line, for a bundle that cannot be used, of another cell than its name
         says, or of a time at which the batch was not being measured.
@@ -174,14 +174,16 @@ class Assignment:
                 f"{path} ends in the future, on {ends:%Y-%m-%d %H:%M}; set the clock of the bench"
             )
         if self.since is not None and self.since - begins > SKEW:
-            raise UserError(f"{path} was measured before its batch was handed out; it stays there")
+            raise UserError(
+                f"{path} was measured before its batch was handed out; it is not collected"
+            )
         for record in (*manifest.steps, *manifest.repeated):
             if max(begins - record.started_at, record.started_at - ends) > SKEW:
                 raise UserError(f"{path} has a step at another time than its run")
 
 
 def _anywhere(revision: Revision) -> Revision:
-    """Return a revision without its supply, which may lie elsewhere; the key has its name."""
+    """Return a revision without where it comes from, which may differ between machines."""
     return revision.model_copy(update={"supply": None})
 
 

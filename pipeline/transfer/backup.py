@@ -1,4 +1,4 @@
-"""The backup of a hub: everything not derived. Contents already at the place are not sent again."""
+"""Back up everything on a hub that cannot be derived again, each file only once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LEFT_OUT = (f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
 
 @dataclass(frozen=True)
 class Sources:
-    """What is backed up and restored: the results, Grafana's own folder, the configuration."""
+    """What a backup holds: the results folder, Grafana's data, the configuration."""
 
     results: Path
     grafana: Path
@@ -61,7 +61,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a backup: its generation with the number of files, and the contents sent.
+    """The result of a backup: its name, how many files it has, how many were sent.
 
     ``bytes`` is the size of the ``sent`` contents; ``removed`` counts older generations.
     """
@@ -74,7 +74,7 @@ class Done:
 
 
 def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Watcher) -> Done:
-    """Back up to a place, and keep the newest ``keep`` generations there.
+    """Back up to a place, and keep the newest ``keep`` backups there.
 
     An interruption is safe: only the last step turns the sent contents into a generation. Raises
     PlaceError, and UserError for an unreadable Grafana database.
@@ -82,7 +82,7 @@ def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Wat
     with (
         held(
             sources.results / ".backup.lock",
-            waits=lambda holder: watcher.note(f"another backup ({holder}) is running"),
+            waits=lambda holder: watcher.note(f"waiting until another backup ({holder}) ends"),
         ),
         TemporaryDirectory() as folder,
     ):
@@ -117,7 +117,7 @@ def _send(place: Place, new: Mapping[str, tuple[Path, int]], watcher: Watcher) -
 
 
 def _kept(path: Path, before: BackedUpFile | None) -> BackedUpFile:
-    """Compute the checksum of a file. A known bundle is not read again: bundles never change."""
+    """Return the checksum of a file; bundles never change and are read only once."""
     state = path.stat()
     same = before is not None and (before.size, before.modified) == (
         state.st_size,
@@ -129,7 +129,7 @@ def _kept(path: Path, before: BackedUpFile | None) -> BackedUpFile:
 
 
 def _files(sources: Sources, still: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files to back up by their names in a generation; mutable ones as copies."""
+    """Yield the files to back up, by their names in the backup."""
     results = sources.results
     for name in APPENDED:
         if (results / name).exists():
@@ -170,7 +170,7 @@ def _still(place: Path, text: bytes) -> Path:
 
 
 def _grafana(path: Path, place: Path) -> Path:
-    """Copy a file of Grafana's; its database with SQLite's backup, as Grafana may write to it."""
+    """Copy a file of Grafana's data while Grafana may be writing to it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if path.name != _DATABASE:
         shutil.copyfile(path, place)

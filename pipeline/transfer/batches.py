@@ -1,4 +1,4 @@
-"""Batches: what the hub asks of one bench, recorded before it is handed out.
+"""Batches: what the hub asks one bench to do, recorded before the bench gets it.
 
 ``results/batches.jsonl`` is append-only, with one JSON object per line. A bench answers a batch
 with a folder that names it in ``batch.json``.
@@ -28,7 +28,7 @@ LONGEST_CLAIM = 1 << 12
 
 
 class Batch(Frozen):
-    """What one bench was asked: cells to measure, or regressions to pursue.
+    """What the hub asked one bench: cells to measure, or regressions to confirm and bisect.
 
     ``cells`` are the beginnings of keys of the plan, ``regressions`` are fingerprints. A bundle
     that began before ``at`` does not answer the batch.
@@ -42,24 +42,24 @@ class Batch(Frozen):
 
 
 class BatchClaim(Frozen):
-    """The batch that a packed folder answers, as the bench says."""
+    """Which batch a folder of results answers, as the bench says."""
 
     id: str
 
 
 class Batches(Appended[Batch]):
-    """The batches of a results folder."""
+    """All batches that the hub has handed out."""
 
     def __init__(self, results: Path) -> None:
         super().__init__(results / FILE, Batch, "a batch")
 
     def hand_out(self, batches: Sequence[Batch]) -> None:
-        """Record batches, except those that an earlier attempt at the same run handed out."""
+        """Record batches, unless an earlier attempt at the same workflow run did so."""
         known = {batch.id for batch in self.read()}
         self.append([batch for batch in batches if batch.id not in known])
 
     def find(self, name: str) -> Batch:
-        """Return a batch by its identity. Raises UserError for one that was never handed out."""
+        """Return a batch by its id. Raises UserError if the hub never handed it out."""
         for batch in self.read():
             if batch.id == name:
                 return batch
@@ -78,7 +78,7 @@ def batch_of(
     *,
     run: str = "",
 ) -> Batch:
-    """Return a batch whose identity begins with ``name``.
+    """Return the batch whose id begins with ``name``.
 
     ``run`` is the workflow run that hands it out: another attempt that asks for the same is the
     same batch, so what was measured for it counts. Without a run the identity is new.
@@ -94,7 +94,7 @@ def batch_of(
 
 
 def claimed(path: Path) -> str:
-    """Return the identity in a claim; empty without the file. Raises UserError if it is damaged."""
+    """Return the id of the batch that a folder of results answers; empty without one."""
     if path.exists() and path.stat().st_size > LONGEST_CLAIM:
         raise UserError(f"{path} is too large to name a batch; pack again")
     claim = read_json(path, BatchClaim.model_validate_json, "pack again")

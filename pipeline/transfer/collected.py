@@ -1,4 +1,4 @@
-"""The record of collected files, which prevents repeated transfers.
+"""The record of files collected from other machines: none is fetched twice.
 
 ``results/collected.jsonl`` is append-only, with one JSON object per line. It saves transfers and
 decides nothing: a file collected twice is recognised by its content.
@@ -21,7 +21,7 @@ FILE = "collected.jsonl"
 
 
 class CollectedFile(Frozen):
-    """A file that was taken from a place, or ``refused`` with a reason.
+    """A file that was collected from another machine, or refused with a reason.
 
     ``size`` and ``stamp`` are as the place listed it.
     """
@@ -39,7 +39,7 @@ class Memory:
     """The record of collected files in a results folder."""
 
     def __init__(self, results: Path) -> None:
-        """Read the record. Raises UserError for a line that cannot be parsed."""
+        """Read the record of collected files. Raises UserError if it is invalid."""
         self._results = results
         self._file = Appended(results / FILE, CollectedFile, "a collected file")
         self._contents: dict[tuple[str, str], CollectedFile] = {}
@@ -48,7 +48,7 @@ class Memory:
             self._learn(taken)
 
     def find(self, place: str, offered: Offered) -> CollectedFile | None:
-        """Return the record of a collected or refused file; None if the file is new.
+        """Return what is recorded of a file; None if it is new.
 
         A file with a checksum is recognised wherever it came from, any other by its listing. A
         bundle that no longer exists here is new.
@@ -64,7 +64,7 @@ class Memory:
         return taken if (self._results / offered.name).exists() else None
 
     def add(self, taken: Sequence[CollectedFile]) -> None:
-        """Add files to the record."""
+        """Record that files were collected or refused."""
         self._file.append(taken)
         for each in taken:
             self._learn(each)

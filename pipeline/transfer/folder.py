@@ -1,4 +1,4 @@
-"""A folder to transfer: SHA256SUMS lists its files, and no other file is taken from it."""
+"""A folder for transfer: the file SHA256SUMS lists what may be taken from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def send(folder: Path, files: Mapping[str, Path]) -> None:
-    """Copy files into ``folder`` by their names there, and write their checksums last.
+    """Copy files into a folder for transfer; their checksums come last.
 
     Files of an earlier attempt are overwritten. Raises UserError for a folder that is not writable.
     """
@@ -47,12 +47,12 @@ def send(folder: Path, files: Mapping[str, Path]) -> None:
 
 
 def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
-    """Write the checksums of files, by name, into their folder."""
+    """Write the checksums of files into their folder."""
     write_atomically(folder / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
 
 
 def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
-    """Return the checksums of a received folder's files, by name, all verified.
+    """Return the files of a received folder with their checksums, all verified.
 
     ``within`` are the permitted folders and files. Raises UserError for a file that is missing,
     altered, linked, not permitted or without a checksum; the caller must then take nothing.
@@ -87,7 +87,7 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
 
 
 def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
-    """Parse a checksum file; return the checksums by name.
+    """Parse a file of checksums; return them by file name.
 
     ``within`` are the permitted folders and files, and ``place`` is their source. Raises UserError
     for a line without a file name, and for a file that is not permitted.
@@ -108,7 +108,7 @@ def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is of a transferable file: in folders, none of which looks like a file."""
+    """Whether a name is that of a file which may be transferred."""
     *folders, last = PurePosixPath(name).parts or ("",)
     return (
         name == "/".join([*folders, last])
@@ -119,7 +119,7 @@ def is_file(name: str) -> bool:
 
 
 def take(source: Path, place: Path) -> None:
-    """Copy a file atomically."""
+    """Copy a file so that it appears at once and complete."""
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
     shutil.copyfile(source, partial)

@@ -1,4 +1,4 @@
-"""Collect from a place: fetch, check, take and record new files, in this order.
+"""Collect new files from a place: download, check, take over and record them.
 
 Only what the hub asked for is fetched.
 
@@ -47,7 +47,7 @@ Raises UserError for a bench that was asked nothing."""
 
 @dataclass
 class Gathered:
-    """The bundles taken from a place, the number of known ones, and lines about refused files."""
+    """What was collected from a place: new bundles, how many known ones, refused files."""
 
     taken: list[Collected] = field(default_factory=list)
     known: int = 0
@@ -62,7 +62,7 @@ def gather(
     watcher: Watcher,
     clock: Callable[[], datetime],
 ) -> Gathered:
-    """Collect what was asked from a place into ``results`` with ``take``.
+    """Collect from a place what the hub asked for, into the results folder.
 
     A wrong file or folder does not prevent the others from being taken, nor does a full local disk.
     Raises PlaceError for a place that holds nothing, or is not reachable.
@@ -101,10 +101,12 @@ class _Box:
         self._inbox = self._folder / "box"
 
     def collect(self) -> None:
-        """Fetch and take new files. Raises UserError for an early end."""
+        """Download and take over the new files. Raises UserError if it must end early."""
         with held(
             self._folder / ".lock",
-            waits=lambda holder: self._watcher.note(f"another collect ({holder}) is running"),
+            waits=lambda holder: self._watcher.note(
+                f"waiting until another `nightshift collect` ({holder}) ends"
+            ),
         ):
             # The lock protects the record: another collection's files are known afterwards.
             self._memory = Memory(self._results)
@@ -123,7 +125,7 @@ class _Box:
             self._deliver(small)
 
     def _bundles(self, offered: Offers) -> list[Offered]:
-        """Return the new bundles that were asked, and count the known ones."""
+        """Return the new bundles that the hub asked for, and count the known ones."""
         new: dict[str, Offered] = {}
         here = []
         for each in offered.files:
@@ -145,12 +147,12 @@ class _Box:
         return [new[name] for name in chosen]
 
     def _is_here(self, offered: Offered) -> bool:
-        """Whether a bundle already arrived another way; only its checksum shows that."""
+        """Whether the results folder has the same bundle already, from elsewhere."""
         place = self._results / offered.name
         return bool(offered.digest) and place.exists() and sha256(place) == offered.digest
 
     def _small(self, offered: Offers) -> list[Offered]:
-        """Return the new files other than bundles that were asked."""
+        """Return the new files that are not bundles and that the hub asked for."""
         return [
             each
             for each in offered.files
@@ -161,7 +163,7 @@ class _Box:
         ]
 
     def _deliver(self, batch: Sequence[Offered]) -> None:
-        """Fetch files and take them; raise a transfer's failure after taking the earlier files."""
+        """Download files and take them over; a later failure does not lose earlier files."""
         shutil.rmtree(self._inbox, ignore_errors=True)
         came: dict[Offered, str] = {}
         damaged: list[CollectedFile] = []
@@ -184,7 +186,7 @@ class _Box:
             raise broken
 
     def _finish(self, came: Mapping[Offered, str], damaged: Sequence[CollectedFile]) -> None:
-        """Take the fetched files, then record them, then remove their parts."""
+        """Take over downloaded files, record them, and delete their partial downloads."""
         refused: dict[str, str] = {}
         if came:
             self._inbox.mkdir(parents=True, exist_ok=True)
@@ -215,12 +217,12 @@ class _Box:
         )
 
     def _in_its_words(self, error: UserError | str) -> str:
-        """Return an error as a line that names the file at its source."""
+        """Return an error as one line that names the file at its place."""
         return str(error).replace(str(self._inbox), self._where)
 
 
 def _batches(bundles: Sequence[Offered]) -> Iterator[list[Offered]]:
-    """Yield bundles in batches that are taken at once."""
+    """Yield bundles in groups that are taken over together."""
     batch: list[Offered] = []
     size = 0
     for each in bundles:

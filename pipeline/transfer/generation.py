@@ -1,4 +1,4 @@
-"""Generations of a backup: their format, and their location at a place.
+"""Backups as generations: each lists its files; equal contents are stored once.
 
 ``objects/`` holds each content once, named by its SHA-256. ``generations/`` has a file for each
 backup, written last, that maps names to contents; its name ends in its own checksum.
@@ -25,7 +25,7 @@ _NAME = re.compile(r"\d{8}T\d{6}\.\d{6}Z-([0-9a-f]{16})\.json")
 
 
 class BackedUpFile(Frozen):
-    """The content of one file. ``modified`` is its modification time (ns) for comparisons."""
+    """One file in a backup: the checksum of its content and its time."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
@@ -33,12 +33,12 @@ class BackedUpFile(Frozen):
 
     @property
     def place(self) -> str:
-        """The location of its content at the place."""
+        """The path of the file's content at the backup's place."""
         return f"{_OBJECTS}/{self.sha256}.data"
 
 
 class Generation(Frozen):
-    """One backup: its files, by the names they are restored to."""
+    """One backup: its files by the names to which they are restored."""
 
     schema_version: int = _SCHEMA
     at: AwareDatetime
@@ -46,41 +46,41 @@ class Generation(Frozen):
 
 
 def generations(place: Place) -> list[str]:
-    """Return the names of the generations at a place, oldest first."""
+    """Return the names of all backups at a place, oldest first."""
     return sorted(name for name in place.look(_GENERATIONS).files if _NAME.fullmatch(name))
 
 
 def contents(place: Place) -> dict[str, FileEntry]:
-    """Return the contents at a place by location."""
+    """Return the file contents that a place has."""
     return {f"{_OBJECTS}/{name}": entry for name, entry in place.look(_OBJECTS).files.items()}
 
 
 def read_generation(place: Place, name: str) -> Generation:
-    """Return a generation. Raises PlaceError for one that is missing, damaged or newer."""
+    """Read a backup's list of files. Raises PlaceError if it cannot be used."""
     entry = place.look(_GENERATIONS).files.get(name)
     found = _NAME.fullmatch(name)
     if entry is None or found is None or entry.size > LARGEST:
-        raise PlaceError(place.name, f"has no generation {name}")
+        raise PlaceError(place.name, f"has no backup {name}")
     data = b"".join(place.read(f"{_GENERATIONS}/{name}", entry))
     if not hashlib.sha256(data).hexdigest().startswith(found[1]):
         raise PlaceError(
-            place.name, f"has a damaged generation {name}; choose an older one with --at"
+            place.name, f"has the damaged backup {name}; choose an older one with --at"
         )
     try:
         generation = Generation.model_validate_json(data)
     except ValidationError as error:
         raise PlaceError(
-            place.name, f"has a generation {name} in an unknown format: upgrade nightshift"
+            place.name, f"has the backup {name} in an unknown format: upgrade nightshift"
         ) from error
     if generation.schema_version > _SCHEMA:
         raise PlaceError(
-            place.name, f"has a generation {name} of a newer nightshift: upgrade nightshift"
+            place.name, f"has the backup {name} of a newer nightshift: upgrade nightshift"
         )
     return generation
 
 
 def write_generation(place: Place, generation: Generation, scratch: Path) -> str:
-    """Write a generation, by way of a local folder; return its name."""
+    """Write a backup's list of files to a place; return its name."""
     data = generation.model_dump_json(indent=1).encode()
     moment = generation.at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     name = f"{moment}-{hashlib.sha256(data).hexdigest()[:16]}.json"
@@ -90,7 +90,7 @@ def write_generation(place: Place, generation: Generation, scratch: Path) -> str
 
 
 def remove_generations(place: Place, old: list[str], stays: list[str]) -> None:
-    """Remove generations, and then the contents that no remaining generation has.
+    """Remove old backups, and contents that no other backup needs.
 
     Raises PlaceError, before anything is removed, for an unreadable generation of either kind.
     """

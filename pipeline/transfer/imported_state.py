@@ -1,4 +1,4 @@
-"""The files of a hub's state on this machine, which are not sent back as local findings."""
+"""Remember which files came from the hub, so that they are not sent back to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "brought"
 
 
 def remember(results: Path, sums: Mapping[str, str]) -> None:
-    """Record imported files, which are already in ``results``."""
+    """Record files that came from the hub and are in the results folder now."""
     folder = results / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -24,7 +24,7 @@ def remember(results: Path, sums: Mapping[str, str]) -> None:
 
 
 def imported_checksums(results: Path) -> dict[str, str]:
-    """Return the checksums of the last import by name; empty without one."""
+    """Return the files that came from the hub, with their checksums."""
     try:
         lines = (results / FOLDER / SUMS).read_text().splitlines()
     except FileNotFoundError:
@@ -33,5 +33,5 @@ def imported_checksums(results: Path) -> dict[str, str]:
 
 
 def imported_builds(results: Path) -> list[BuildState]:
-    """Return the state of builds where the import came from."""
+    """Return the states of builds that came from the hub."""
     return load_builds(results / FOLDER)

@@ -1,4 +1,4 @@
-"""A place's files for the hub: a folder that `pack` wrote, or the results of a nightshift.
+"""Find the files that a place has for the hub: packed ones, or a whole results folder.
 
 A packed folder lists its files in ``SHA256SUMS``, which is written last. A results folder needs no
 list: bundles and other files have their names once they are complete.
@@ -24,7 +24,7 @@ from pipeline.transfer.results import WITHIN
 
 @dataclass(frozen=True)
 class Offered:
-    """A file at a place: its name in the results, and its listing there.
+    """A file that a place has: its name in a results folder, and its size and time.
 
     ``digest`` is its SHA-256, or empty if the place does not provide it.
     """
@@ -35,20 +35,20 @@ class Offered:
 
     @property
     def is_bundle(self) -> bool:
-        """Whether it is a bundle: of a night, or of an experiment."""
+        """Whether the file is a bundle, of a night or of an experiment."""
         return self.name.endswith(SUFFIX)
 
 
 @dataclass
 class Offers:
-    """The files of one folder of a place, and lines about the errors in the rest."""
+    """The files that a folder of a place has, and a line about each unusable one."""
 
     files: list[Offered] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
 
 def result_folders(place: Place) -> list[str]:
-    """Return the folders of a place with files for the hub: itself, or some below it.
+    """Return the folders of a place that have files for the hub.
 
     Raises PlaceError if there are none.
     """
@@ -64,7 +64,7 @@ def result_folders(place: Place) -> list[str]:
 
 
 def offers(place: Place, box: str) -> Offers:
-    """Return the files of a folder. Raises PlaceError, and UserError for wrong checksums."""
+    """Return the files that a folder has. Raises PlaceError or UserError if it cannot be used."""
     top = place.look(box)
     there = _there(place, box, top)
     if SUMS not in top.files:
@@ -82,7 +82,7 @@ def offers(place: Place, box: str) -> Offers:
 
 
 def claim_in(place: Place, box: str, found: Offers) -> str:
-    """Return the identity of the batch that a folder answers; empty if it names none.
+    """Return the id of the batch that a folder answers; empty without one.
 
     Raises PlaceError, and UserError for a claim that cannot be read.
     """
@@ -95,19 +95,21 @@ def claim_in(place: Place, box: str, found: Offers) -> str:
             try:
                 return BatchClaim.model_validate_json(data).id
             except ValidationError as error:
-                raise UserError(f"{where} names no batch; pack again") from error
+                raise UserError(
+                    f"{where} does not name the batch that it answers; run `nightshift pack` again"
+                ) from error
     return ""
 
 
 def path_in(box: str, name: str) -> str:
-    """Return a file's name in a place from its folder and its name there."""
+    """Return the path of a file at a place, from its folder and name."""
     return f"{box}/{name}" if box else name
 
 
 def read_sums(
     place: Place, box: str, entry: FileEntry, within: tuple[str, ...] = WITHIN
 ) -> dict[str, str]:
-    """Return the checksums in a folder of a place. Raises as :func:`offers` does."""
+    """Return the checksums that a folder of a place lists."""
     where = f"{place.name}/{box}" if box else place.name
     if entry.size > LONGEST_SUMS:
         raise PlaceError(
@@ -125,7 +127,7 @@ def _holds(listing: Listing) -> bool:
 
 
 def _there(place: Place, box: str, top: Listing) -> dict[str, FileEntry]:
-    """Return the transferable files of a folder, by their names in results."""
+    """Return the files of a folder that may be transferred, by their names."""
     found = {name: top.files[name] for name in (BUILDS_FILE, CLAIM) if name in top.files}
     for folder in (BUNDLES, EXPERIMENTS):
         if folder in top.folders:
@@ -136,7 +138,7 @@ def _there(place: Place, box: str, top: Listing) -> dict[str, FileEntry]:
 
 
 def _travels(name: str) -> bool:
-    """Whether a file of results is packed: see results.packed."""
+    """Whether a file of a results folder is for transfer."""
     if not is_file(name):
         return False
     match PurePosixPath(name).parts:
@@ -154,7 +156,7 @@ def _travels(name: str) -> bool:
 def _named(
     place: Place, box: str, there: Mapping[str, FileEntry], sums: Mapping[str, str]
 ) -> Offers:
-    """Return the files listed with checksums; others are not complete yet."""
+    """Return the files that a list of checksums names; others are incomplete."""
     found = Offers()
     for name, digest in sums.items():
         if not _travels(name):

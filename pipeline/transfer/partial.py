@@ -1,4 +1,4 @@
-"""Partial files, which let an interrupted transfer resume."""
+"""Partial downloads, so that an interrupted transfer continues where it ended."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from pipeline.transfer.places.base import ChangedError, Place
 
 
 class Parts:
-    """The folder in which files of one folder of a place arrive.
+    """The folder of partial downloads from one folder of a place.
 
     A part is named after the listing, so a file rewritten at its source starts a new part.
     """
 
     def __init__(self, folder: Path, place: Place, box: str, watcher: Watcher) -> None:
-        """Keep parts in ``folder``, which is created if it is missing."""
+        """Keep partial downloads in ``folder``, which is created if needed."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._place, self._box, self._watcher = folder, place, box, watcher
 
     def path(self, offered: Offered) -> Path:
-        """Return the path of a file's part."""
+        """Return the path of a file's partial download."""
         key = f"{offered.name}\n{offered.entry.size}\n{offered.entry.stamp}\n{offered.digest}"
         return self._folder / hashlib.sha256(key.encode()).hexdigest()[:32]
 
     def missing(self, offered: Offered) -> int:
-        """Return the missing bytes of a file."""
+        """Return how many bytes of a file are still missing."""
         return max(offered.entry.size - self._size(self.path(offered)), 0)
 
     def forget(self, others: Iterable[Offered]) -> None:
-        """Remove the parts of other files."""
+        """Delete the partial downloads of all other files."""
         kept = {self.path(offered).name for offered in others}
         for path in self._folder.iterdir():
             if path.name not in kept:
                 path.unlink()
 
     def drop(self, taken: Iterable[Offered]) -> None:
-        """Remove the parts of files that were taken."""
+        """Delete the partial downloads of files that are complete."""
         for offered in taken:
             self.path(offered).unlink(missing_ok=True)
 
     def fetch(self, offered: Offered, place: Path) -> str:
-        """Fetch a file to ``place``; return its checksum.
+        """Download a file, or the rest of it; return its checksum.
 
         Raises ChangedError if the file changed, or does not match its checksum; PlaceError if the
         transfer fails; and BundleError for an unusable bundle.

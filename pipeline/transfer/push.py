@@ -1,4 +1,4 @@
-"""Pack to a place: new files first, and the checksums that announce them last."""
+"""Send packed results to a place: new files first, their checksums last."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pipeline.transfer.results import packed
 
 @dataclass(frozen=True)
 class Pushed:
-    """The number of files sent, and of files already there."""
+    """How many files were sent, and how many were there already."""
 
     sent: int
     known: int
 
 
 def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Pushed:
-    """Send the local measurements to their own folder at a place, as the answer to a batch.
+    """Send this machine's results to its own folder at a place.
 
     A file is already there if the checksums there match and its size does. Bundles that exist there
     and no longer here stay listed. Raises PlaceError.
@@ -34,7 +34,9 @@ def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Push
     with (
         held(
             results / ".pack.lock",
-            waits=lambda holder: watcher.note(f"another pack ({holder}) is running"),
+            waits=lambda holder: watcher.note(
+                f"waiting until another `nightshift pack` ({holder}) ends"
+            ),
         ),
         packed(results, batch) as found,
         TemporaryDirectory() as scratch,
@@ -63,7 +65,7 @@ def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Push
 
 
 def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
-    """Copy mutable files: the sent contents must match their checksums."""
+    """Copy files that may change, so that what is sent fits the checksums."""
     found = {}
     for name, path in files.items():
         if not name.endswith(SUFFIX):
@@ -73,7 +75,7 @@ def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
 
 
 def _known(place: Place) -> tuple[dict[str, str], dict[str, FileEntry]]:
-    """Return the checksums of a place, and the files that exist there."""
+    """Return which files a place has, with their checksums."""
     top = place.look()
     if SUMS not in top.files:
         return {}, {}

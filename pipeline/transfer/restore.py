@@ -1,4 +1,4 @@
-"""Restore a hub from its backup; existing files are never overwritten."""
+"""Restore a hub from a backup; existing files are never overwritten."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.transfer.places.base import FileEntry, Place, PlaceError, part
 
 
 def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generation:
-    """Restore a generation, every file by its checksum; the results last, and atomically.
+    """Restore a backup, verifying every file.
 
     Until then the fetched files are kept beside the results, so an interrupted restore resumes.
     Raises UserError for existing results, and PlaceError for an incomplete backup.
@@ -50,7 +50,7 @@ def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generatio
 
 
 def restore_config(place: Place, name: str, config: Path) -> None:
-    """Restore the configuration of a generation if there is none. Raises as restore does."""
+    """Restore the configuration from a backup, if none exists."""
     kept = read_generation(place, name).files.get(CONFIG)
     if kept is None or config.exists():
         return
@@ -63,7 +63,7 @@ def _refuse(folder: Path) -> None:
 
 
 def _grafana(to: Sources, results: Path) -> Path:
-    """Return the destination of Grafana's folder: usually in the results, which move as a whole."""
+    """Return the folder to which Grafana's data is restored."""
     grafana, final = to.grafana.absolute(), to.results.absolute()
     return results / grafana.relative_to(final) if grafana.is_relative_to(final) else grafana
 
@@ -84,11 +84,11 @@ def _fetch(place: Place, generation: Generation, staged: Path, watcher: Watcher)
 
 
 def _checked(place: Place, name: str) -> str:
-    """Return a file name after validating it. Raises PlaceError for one that leads elsewhere."""
+    """Return a file name in a backup, after checking that it leads nowhere else."""
     parts = PurePosixPath(name).parts
     if name != "/".join(parts) or parts[0] not in (RESULTS, GRAFANA) or len(parts) == 1:
         raise PlaceError(
-            place.name, f"has a generation with {name[:80]!r}, which nightshift did not write"
+            place.name, f"has a backup with {name[:80]!r}, which nightshift did not write"
         )
     for each in parts:
         part(place.name, each)
@@ -96,13 +96,13 @@ def _checked(place: Place, name: str) -> str:
 
 
 def _bring(place: Place, kept: BackedUpFile, there: Mapping[str, FileEntry], path: Path) -> None:
-    """Write a content to a file, whole or not at all.
+    """Write the content of a backed-up file, completely or not at all.
 
     Raises PlaceError for one that is missing or altered.
     """
     entry = there.get(kept.place)
     if entry is None or entry.size != kept.size:
-        raise PlaceError(place.name, f"lacks {kept.place}; choose an older generation with --at")
+        raise PlaceError(place.name, f"lacks {kept.place}; choose an older backup with --at")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     with partial.open("wb") as file:
@@ -110,6 +110,6 @@ def _bring(place: Place, kept: BackedUpFile, there: Mapping[str, FileEntry], pat
             file.write(data)
     if sha256(partial) != kept.sha256:
         raise PlaceError(
-            place.name, f"has an altered {kept.place}; choose an older generation with --at"
+            place.name, f"has an altered {kept.place}; choose an older backup with --at"
         )
     partial.rename(path)

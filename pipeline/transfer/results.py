@@ -1,4 +1,4 @@
-"""Results of other machines: packed there and collected here, each exactly once.
+"""Pack the results of a machine, and collect those of others, each exactly once.
 
 A folder is untrusted: an :class:`pipeline.transfer.assignment.Assignment` says what is taken of it.
 """
@@ -45,7 +45,7 @@ _LONGEST_FAILURE = 300
 
 @dataclass
 class Collected:
-    """The collected items: new bundles, known ones, and those superseded by another run.
+    """What was collected: new bundles, known ones, and ones that another run replaces.
 
     ``experiments`` are the names of asked experiments with new files. ``refused`` says in a line
     why a file was not taken, by its name.
@@ -59,7 +59,7 @@ class Collected:
 
 
 def pack(results: Path, folder: Path, batch: str = "") -> int:
-    """Pack bundles and build states into ``folder``; return the number of files.
+    """Pack bundles and states of builds into a folder; return how many files.
 
     ``batch`` is the identity of the batch that they answer. Raises UserError for a folder that is
     not writable.
@@ -71,7 +71,7 @@ def pack(results: Path, folder: Path, batch: str = "") -> int:
 
 @contextmanager
 def packed(results: Path, batch: str = "") -> Iterator[dict[str, Path]]:
-    """Return the local measurements by their names in a transfer.
+    """Return the results of this machine that are for transfer, by name.
 
     Verdicts and decisions stay here: the hub makes its own. Unchanged files of an imported hub
     state are left out.
@@ -93,7 +93,7 @@ def packed(results: Path, batch: str = "") -> Iterator[dict[str, Path]]:
 
 
 def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
-    """Take what was asked from a folder that :func:`pack` wrote.
+    """Take from a packed folder what the hub asked for.
 
     A known bundle is not taken again; of two bundles of the same run, the existing one stays. A
     file that was not asked, or is not what was asked, is refused with a line. Raises UserError as
@@ -128,12 +128,14 @@ def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
 
 
 def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
-    """Take one file. Raises UserError for one that is not what was asked."""
+    """Take over one file. Raises UserError if the hub did not ask for it."""
     if name.endswith(SUFFIX):
         asked.check(path, name)
         take(path, results / name)
     elif path.stat().st_size > _LONGEST_SMALL:
-        raise UserError(f"{path} is larger than any that nightshift writes; it stays there")
+        raise UserError(
+            f"{path} is larger than any file that nightshift writes; it is not collected"
+        )
     elif name == BUILDS_FILE:
         _take_builds(path, results, asked)
     elif name != CLAIM:
@@ -141,14 +143,16 @@ def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
 
 
 def _take_builds(path: Path, results: Path, asked: Assignment) -> None:
-    """Take the states of builds that the asked cells need; a failure is one short line."""
+    """Take over the states of those builds that the asked cells need."""
     states = load_builds(path.parent)
     wanted = asked.builds()
     own = [state for state in states if state_key(state) in wanted]
     add_builds(map(_short, own), results)
     if len(own) < len(states):
         others = plural(len(states) - len(own), "build")
-        raise UserError(f"{path} has {others} that this bench was not asked for; they stay there")
+        raise UserError(
+            f"{path} has {others} that this bench was not asked for; they are not collected"
+        )
 
 
 def _short(state: BuildState) -> BuildState:
@@ -157,7 +161,7 @@ def _short(state: BuildState) -> BuildState:
 
 
 def _is_pruned(place: Path) -> bool:
-    """Whether a bundle lost its samples here, so that it differs from that of its bench."""
+    """Whether a bundle was condensed here, so that it differs from the bench's."""
     try:
         return is_condensed(read_manifest(place).files)
     except BundleError:
@@ -165,7 +169,7 @@ def _is_pruned(place: Path) -> bool:
 
 
 def _experiments(results: Path) -> Iterator[Path]:
-    """Yield the bundles of experiments for the hub, and the conditions of searches."""
+    """Yield the bundles of experiments that are for the hub."""
     for folder in sorted((results / EXPERIMENTS).glob("*")):
         if folder.name.startswith(KINDS):
             yield from list_all(folder / BUNDLES)

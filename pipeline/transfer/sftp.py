@@ -1,4 +1,4 @@
-"""A minimal client of the SSH file transfer protocol: list, read and write files.
+"""A small client of SFTP (file transfer over ssh): list, read and write files.
 
 It implements version 3, which every server supports (draft-ietf-secsh-filexfer-02); numbers in
 comments are its sections. The system's ``ssh`` makes the connection and requests the subsystem, so
@@ -40,7 +40,7 @@ _SYNC = b"fsync@openssh.com"
 
 
 class SftpError(Exception):
-    """An error in words; ``code`` is the server's, or -1 for a broken connection."""
+    """An SFTP request failed; ``code`` is the server's, or -1 for a broken connection."""
 
     def __init__(self, message: str, code: int = -1) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class SftpError(Exception):
 
 @dataclass(frozen=True)
 class Attributes:
-    """A server's attributes of a file: its size, its modification time (seconds), and its type."""
+    """What an SFTP server says of a file: size, time and type."""
 
     size: int
     modified: int
@@ -57,23 +57,23 @@ class Attributes:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file, and no link."""
+        """Whether the entry is a regular file."""
         return stat.S_ISREG(self.mode)
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
+        """Whether the entry is a folder."""
         return stat.S_ISDIR(self.mode)
 
 
 class Sftp:
-    """A connection by a command that ends in the subsystem, until it is closed.
+    """An SFTP connection through a command such as ssh.
 
     A server that is silent for ``patience`` seconds counts as dead. Every method raises SftpError.
     """
 
     def __init__(self, command: Sequence[str], patience: float = 120.0) -> None:
-        """Connect."""
+        """Start the command and connect."""
         self._patience = patience
         self._numbers = 0
         self._awaited: set[int] = set()
@@ -101,7 +101,7 @@ class Sftp:
             raise
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the SFTP connection."""
         self._close_pipes()
         try:
             self._process.wait(5)
@@ -115,7 +115,7 @@ class Sftp:
         self._said.close()
 
     def look(self, folder: bytes) -> Iterator[tuple[bytes, Attributes]]:
-        """Yield the names and attributes in a folder; links are not followed (6.7)."""
+        """Yield what is in a folder: names and attributes."""
         handle = self._handle(_OPENDIR, _text(folder))
         try:
             while True:
@@ -132,14 +132,14 @@ class Sftp:
             self._leave(handle)
 
     def stat(self, path: bytes) -> Attributes:
-        """Return the attributes of a file; a link is not followed."""
+        """Return the attributes of a file."""
         kind, body = self._ask(_LSTAT, _text(path))
         if kind != _ATTRS:
             raise _refusal(kind, body)
         return body.attributes()
 
     def read(self, path: bytes, start: int, expected: Attributes) -> Iterator[bytes]:
-        """Yield a file from ``start`` on.
+        """Yield the content of a file from ``start`` on.
 
         Raises SftpError with the code NO_SUCH_FILE for a file that is not as ``expected``.
         """
@@ -154,7 +154,7 @@ class Sftp:
             self._leave(handle)
 
     def write(self, path: bytes, blocks: Iterator[bytes]) -> None:
-        """Write a file, and flush it to the remote disk if the server supports that."""
+        """Write a file, and sync it to the other machine's disk if possible."""
         handle = self._handle(_OPEN, _text(path) + struct.pack(">III", _TO_WRITE, 0, 0))
         try:
             at = 0
@@ -177,7 +177,7 @@ class Sftp:
         self._done(self._send(_CLOSE, _text(handle)))
 
     def rename(self, old: bytes, new: bytes) -> None:
-        """Rename a file, replacing one with the new name."""
+        """Rename a file; one with the new name is replaced."""
         if _RENAME not in self._extensions:
             raise SftpError("its server cannot replace a file (it lacks posix-rename)")
         self._done(self._send(_EXTENDED, _text(_RENAME) + _text(old) + _text(new)))
@@ -191,7 +191,7 @@ class Sftp:
         self._done(self._send(_MKDIR, _text(path) + struct.pack(">I", 0)))
 
     def _blocks(self, handle: bytes, start: int, size: int) -> Iterator[bytes]:
-        """Yield blocks in order, with many requests ahead."""
+        """Yield the blocks of a file in order, with many requests under way."""
         under_way: deque[tuple[int, int, int]] = deque()
         at = start
         while at < size or under_way:
@@ -229,7 +229,7 @@ class Sftp:
         return body.text()
 
     def _leave(self, handle: bytes) -> None:
-        """Close a handle after an error; responses to pending requests are ignored."""
+        """Close a file of the server after an error."""
         with suppress(SftpError):
             for number in sorted(self._awaited):
                 self._answer(number)
@@ -250,7 +250,7 @@ class Sftp:
         return self._numbers
 
     def _answer(self, number: int) -> tuple[int, _Body]:
-        """Return the response to a request; earlier responses to others are kept."""
+        """Return the server's answer to a request; keep answers to other requests."""
         while number not in self._early:
             kind, body = self._packet()
             answered = body.number()
@@ -269,7 +269,7 @@ class Sftp:
             raise self._broken() from error
 
     def _packet(self) -> tuple[int, _Body]:
-        """Return the next response: its kind, and the rest of it."""
+        """Return the next answer of the server: its kind and content."""
         while (size := self._whole()) is None:
             self._more()
         packet = bytes(self._buffer[4 : 4 + size])
@@ -277,7 +277,7 @@ class Sftp:
         return packet[0], _Body(packet[1:])
 
     def _whole(self) -> int | None:
-        """Return the size of the response in the buffer, once it is complete."""
+        """Return how long the next answer is, once all of it has arrived."""
         if len(self._buffer) < 4:
             return None
         size = int.from_bytes(self._buffer[:4], "big")
@@ -305,14 +305,14 @@ class Sftp:
 
 
 class _Body:
-    """A reader for the rest of a response. Raises SftpError if it is too short."""
+    """Reads the content of an answer. Raises SftpError if it is too short."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     @property
     def status(self) -> int:
-        """The code of a status, without consuming it."""
+        """The status code in an answer."""
         return int.from_bytes(self._data[self._at : self._at + 4], "big")
 
     def number(self, size: int = 4) -> int:
@@ -322,7 +322,7 @@ class _Body:
         return self._take(self.number())
 
     def attributes(self) -> Attributes:
-        """Read attributes (5): each exists if its flag is set."""
+        """Read the attributes of a file in an answer."""
         flags = self.number()
         size = self.number(8) if flags & 0x1 else 0
         if flags & 0x2:
@@ -351,7 +351,7 @@ def _text(data: bytes) -> bytes:
 
 
 def _extensions(body: _Body) -> frozenset[bytes]:
-    """Return the names of a server's extensions (4.2)."""
+    """Return which extensions of SFTP the server has."""
     body.number()
     names = []
     while body.left:
@@ -365,7 +365,7 @@ def _ended(kind: int, body: _Body) -> bool:
 
 
 def _refusal(kind: int, body: _Body) -> SftpError:
-    """Return a server's error response to a refused request (7)."""
+    """Return the error in a server's answer."""
     if kind != _STATUS:
         return SftpError("sent an unexpected answer")
     code = body.number()

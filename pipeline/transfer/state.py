@@ -1,4 +1,4 @@
-"""The hub's state for other machines, which they need to investigate the hub's suspicions."""
+"""Carry the hub's state to benches, which need it to confirm and bisect regressions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILES = (*_PLAN, DETECTED, JOURNAL, BUILDS_FILE)
 
 
 def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
-    """Pack the state of the hub into ``folder``; return the number of files.
+    """Pack the hub's state into a folder; return how many files.
 
     Without a ``store``, the state lists the revisions, which a machine needs to measure cells. With
     one, it also has measurements, findings and decisions, and the bundles of undecided experiments,
@@ -54,7 +54,7 @@ def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
 
 
 def take_state(folder: Path, results: Path) -> int:
-    """Replace the local state by that of a folder; return the number of files.
+    """Replace this machine's state by that of the hub; return how many files.
 
     Bundles stay, so a machine that keeps them measures nothing again. Raises UserError as
     :func:`received` does.
@@ -71,7 +71,7 @@ def take_state(folder: Path, results: Path) -> int:
 
 
 def _unfinished(results: Path) -> Iterator[str]:
-    """Yield the experiments to continue: undecided ones, and searches without a sure culprit."""
+    """Yield the experiments that a bench has to continue."""
     for name, outcome in read_outcomes(results).items():
         if outcome.verdict == "undecided":
             yield name
@@ -83,7 +83,7 @@ def _unfinished(results: Path) -> Iterator[str]:
 
 @contextmanager
 def _copied(store: Engine) -> Iterator[Path]:
-    """Copy a store that other processes may write to."""
+    """Copy a store while other processes may write to it."""
     if store.dialect.name != "sqlite" or not store.url.database:
         raise UserError(
             "only the state of a SQLite store can be packed; confirm and bisect on a machine "

@@ -1,4 +1,4 @@
-"""An article about a table of the configuration, as markdown to edit."""
+"""Write an article about a table of results, as markdown to edit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.use_cases.table import (
 
 
 def write_article(context: PlanningContext, name: str, output: Path | None) -> str:
-    """Return the article about a table of the configuration; write it into a file, if given.
+    """Return an article about a table of results, and write it to a file if one is given.
 
     Raises UserError for an unknown table, and for one without results.
     """
@@ -48,7 +48,7 @@ def write_article(context: PlanningContext, name: str, output: Path | None) -> s
 
 
 def _with_runs(store: Engine, columns: Sequence[ChosenColumn]) -> list[ArticleColumn]:
-    """Return the measured columns, with their settings against the first of the same DBMS."""
+    """Return the measured columns of a table, and how their settings differ."""
     first: dict[str, RunRow] = {}
     found = []
     for column in columns:

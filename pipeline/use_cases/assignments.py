@@ -1,4 +1,4 @@
-"""What the hub asked of a bench: a batch that it handed out, or the plan of a machine class."""
+"""Find what the hub asked of a bench, so that only this is accepted from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class Pursued:
-    """The experiments that a bench may measure: of suspected, recovered and confirmed regressions.
+    """The experiments about regressions that a bench may measure.
 
     A recovery has the improvement that seems to end the regression.
     """
@@ -43,7 +43,7 @@ class Pursued:
     searches: list[tuple[Regression, Search]] = field(default_factory=list)
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each experiment by its name."""
+        """Return the cells of each of these experiments, by its name."""
         found: dict[str, Cells] = {}
         both = [each for _, each in self.confirmations] + [each for *_, each in self.recoveries]
         for experiment in both:
@@ -59,7 +59,7 @@ class Pursued:
 
 @dataclass(frozen=True)
 class BenchRequest:
-    """What was asked of the bench that answers a ``batch`` (empty for none) or has a ``place``."""
+    """What the hub asked of a bench: cells and experiments."""
 
     batch: str
     place: str
@@ -68,7 +68,7 @@ class BenchRequest:
 
 
 def request_of(context: MeasuringContext, batch: str, place: str) -> BenchRequest:
-    """Return what the hub asked of the bench that answers a batch, or that has a place.
+    """Return what the hub asked of the bench that sends some results.
 
     Raises UserError for a batch that was never handed out, for a place of no machine class, and for
     a class that the configuration does not declare.
@@ -97,7 +97,7 @@ def request_of(context: MeasuringContext, batch: str, place: str) -> BenchReques
 
 
 def _class_of(context: MeasuringContext, place: str) -> str:
-    """Return the class whose results a place has, without a batch."""
+    """Return the machine class whose results a place holds, if no batch says it."""
     classes = context.config.machine_class
     if not classes:
         return context.machine_class
@@ -105,8 +105,9 @@ def _class_of(context: MeasuringContext, place: str) -> str:
         if any(_lies_in(place, each) for each in section.places):
             return section.name
     raise UserError(
-        f"{place} names no batch; pack with --batch, or add the place to `from` of its [[class]] "
-        f"in {context.file.path}"
+        f"{place} does not say which batch of the hub it answers; run `nightshift pack --batch "
+        "ID` on the bench, or list the place in `from` of the bench's [[class]] in "
+        f"{context.file.path}"
     )
 
 
@@ -119,7 +120,7 @@ def _lies_in(place: str, declared: str) -> bool:
 def _asked_cells(
     context: MeasuringContext, plan: Plan, machine_class: str, batch: Batch | None
 ) -> list[tuple[Cell, int]]:
-    """Return the cells to measure with the most runs of each."""
+    """Return which cells a bench shall measure, and how many runs of each."""
     if batch is not None:
         keys = batch.cells
         return [
@@ -138,7 +139,7 @@ def _asked_cells(
 
 
 def _controls(context: MeasuringContext, machine_class: str, control: Control | None) -> list[Cell]:
-    """Return the controls of a class, of the machine and the night of a ``control`` if given."""
+    """Return the controls that a machine class measures."""
     if not context.config.control:
         return []
     machine = context.class_machine(machine_class)
@@ -151,7 +152,7 @@ def _controls(context: MeasuringContext, machine_class: str, control: Control | 
 def _pursued(
     context: MeasuringContext, plan: Plan, machine_class: str, batch: Batch | None
 ) -> Pursued:
-    """Return the experiments that the present states of the regressions call for."""
+    """Return the experiments that the present regressions need."""
     found = Pursued()
     detected = context.regressions.detection(now())
     if detected is None or (batch is not None and not batch.regressions):
@@ -173,5 +174,5 @@ def _pursued(
             if to_locate(one):
                 found.searches.append((one, search_of(context, plan, one)))
         except UserError as error:
-            _LOG.info(f"{one.fingerprint}: nothing is asked of a bench: {error}")
+            _LOG.info(f"no bench is asked to measure regression {one.fingerprint}: {error}")
     return found

@@ -1,4 +1,4 @@
-"""Backfill: measure skipped revisions, the most informative first."""
+"""Backfill: measure revisions that earlier nights skipped, those that say most first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Backfilled(NamedTuple):
-    """The result of a backfill: measured revisions, failed builds with reasons, revisions left.
+    """What a backfill did: measured revisions, failed builds, revisions left.
 
     ``detected`` is the detection afterwards, ``seconds`` the duration.
     """
@@ -47,7 +47,7 @@ class Backfilled(NamedTuple):
 def foresee(
     context: MeasuringContext, asked: BackfillRequest, count: int | None, seconds: float
 ) -> list[Choice]:
-    """Return the revisions that :func:`backfill` would measure, as far as they can be predicted."""
+    """Return which revisions :func:`backfill` would measure, as far as this is known before."""
     return _backfill(context, asked).foreseen(count, seconds)
 
 
@@ -59,7 +59,7 @@ def backfill(
     seconds: float,
     watcher: Watcher,
 ) -> Backfilled:
-    """Measure at most ``count`` skipped revisions in at most ``seconds``, then run detection.
+    """Measure skipped revisions within limits of number and seconds, then detect changes.
 
     Raises UserError for an unknown line or revision.
     """
@@ -79,7 +79,7 @@ def _backfill(context: MeasuringContext, asked: BackfillRequest) -> Backfill:
 
 @dataclass
 class Backfill:
-    """Measures the revisions that earlier nights skipped on the requested lines, one at a time.
+    """Measures revisions that earlier nights skipped, one after another.
 
     ``done`` are the measured revisions, ``failed`` the failed builds with their reasons.
     """
@@ -92,18 +92,18 @@ class Backfill:
     failed: list[tuple[Choice, str]] = field(default_factory=list)
 
     def plan(self, choice: Choice | None = None) -> Plan:
-        """Return the plan of a night, or with ``choice`` that of one revision."""
+        """Return the plan of a night, or of only the revision of a ``choice``."""
         if choice is None:
             return self.context.plan(self.found)
         whole = self.context.plan(self.found, {choice.line: {choice.label}})
         return whole.of_revision(choice.line, choice.label)
 
     def left(self) -> int:
-        """Return the number of revisions that can still be measured."""
+        """Return how many skipped revisions can still be measured."""
         return sum(gaps.left() for gaps in self._gaps())
 
     def foreseen(self, count: int | None, seconds: float) -> list[Choice]:
-        """Predict the measured revisions within a time limit, from the duration of their steps."""
+        """Return which revisions can be measured within a time, by expected duration."""
         chosen: list[Choice] = []
         spent = 0.0
         # All revisions of a line have the same steps.
@@ -119,7 +119,7 @@ class Backfill:
         return chosen
 
     def run(self, count: int | None, seconds: float, watcher: Watcher) -> None:
-        """Measure until no revision is left, ``count`` is reached or the time is spent.
+        """Measure skipped revisions until none is left or a limit is reached.
 
         A revision is not begun if less time is left than one took so far. A revision whose build
         fails is recorded in ``results/builds.json`` and skipped. Raises UserError for an error that
@@ -143,7 +143,7 @@ class Backfill:
                     longest = max(longest, left - (began + seconds - self.clock()))
 
     def _foreseen(self) -> Iterator[Choice]:
-        """Yield the next revisions: unfinished ones first, then the most informative."""
+        """Yield the next revisions to measure, unfinished ones first."""
         lines = []
         for gaps in self._gaps():
             begun = self._begun(gaps)
@@ -165,7 +165,7 @@ class Backfill:
         )
 
     def _begun(self, gaps: Gaps) -> list[Choice]:
-        """Return the unfinished revision of a line. Changed settings make another cell."""
+        """Return the revision of a line that an earlier backfill began and did not finish."""
         found = []
         for one in load_begun(self.context.results):
             if one.line == gaps.line and one.revision in gaps.labels:

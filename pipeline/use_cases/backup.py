@@ -1,4 +1,4 @@
-"""Back up everything that cannot be derived again, and restore it."""
+"""Back up everything that cannot be derived from other files, and restore it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from pipeline.use_cases.places import hub_sources, place_of
 
 
 class BackedUp(NamedTuple):
-    """A finished backup, and the address of its place."""
+    """A finished backup: its result, and where it is."""
 
     place: str
     done: Done
 
 
 def back_up(context: Context, place: str, watcher: Watcher) -> BackedUp:
-    """Back up to a place, by default that of the configuration.
+    """Make a backup at a place, by default the one in ``nightshift.toml``.
 
     Raises UserError if there is no place, or if it cannot be written.
     """
     address = place or context.config.backup.to
     if not address:
         raise UserError(
-            f"{context.file.path} names no place for backups; give one as argument, or set "
-            "backup.to"
+            f"{context.file.path} does not say where backups are stored; give a place as "
+            "argument, or set backup.to"
         )
     with place_of(context.config, address) as there:
         done = backup(
@@ -46,7 +46,7 @@ def back_up(context: Context, place: str, watcher: Watcher) -> BackedUp:
 
 
 class Restored(NamedTuple):
-    """A restored generation: its name, number of files, and results folder."""
+    """A restored backup: its name, how many files, and the results folder."""
 
     name: str
     files: int
@@ -54,7 +54,7 @@ class Restored(NamedTuple):
 
 
 def restore_backup(place: str, at: str, config: Path, watcher: Watcher) -> Restored:
-    """Restore the newest generation of a place whose name begins with ``at``.
+    """Restore the newest backup at a place whose name begins with ``at``.
 
     An existing configuration file is kept. Raises UserError if there is no such generation, or if a
     folder is not empty.

@@ -1,4 +1,4 @@
-"""Bisect the range of a regression, or a range between two given revisions."""
+"""Bisect a regression, or the revisions between two given ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 class RangeRequest(NamedTuple):
-    """A range of a line to bisect, with the changed figures and the smallest change of interest.
+    """What to bisect: two revisions of a line, and which metrics changed by how much.
 
     ``smallest`` is relative; None stands for that of the configuration. Without metrics those of
     the configuration are compared, without steps all steps of the workload.
@@ -49,7 +49,7 @@ class RangeRequest(NamedTuple):
 def bisect_regression(
     context: MeasuringContext, fingerprint: str, seconds: float, watcher: Watcher
 ) -> Bisected:
-    """Bisect the regression whose fingerprint begins with ``fingerprint``.
+    """Bisect the regression whose fingerprint begins with some digits.
 
     Raises UserError if none or several match, or if the regression cannot be bisected.
     """
@@ -64,7 +64,7 @@ def bisect_regression(
 def bisect_range(
     context: MeasuringContext, asked: RangeRequest, seconds: float, watcher: Watcher
 ) -> Bisected:
-    """Bisect a range between two revisions of a line.
+    """Bisect the revisions of a line between two given ones.
 
     Raises UserError for an unknown line, revision, step or metric.
     """

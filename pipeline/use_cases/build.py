@@ -1,4 +1,4 @@
-"""The stage build: one build, or every build of the plan."""
+"""The stage build: make one build, or every build that the plan needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class BuildRequest(NamedTuple):
-    """A requested build; empty fields stand for the defaults of the target."""
+    """Which build to make; empty fields mean the defaults of the target."""
 
     target: str
     revision: str
@@ -33,13 +33,14 @@ class BuildRequest(NamedTuple):
 def build_one(
     context: MeasuringContext, asked: BuildRequest, again: bool, watcher: Watcher
 ) -> Build:
-    """Make one build; with ``again`` retry a build that failed before.
+    """Make one build; with ``again`` also if it failed before.
 
     Raises UserError for an unknown revision, and if the build fails.
     """
     if not asked.revision:
         raise UserError(
-            f"give a revision of {asked.target}; `nightshift discover {asked.target}` lists them"
+            f"name the revision of {asked.target} to build; `nightshift discover {asked.target}` "
+            "lists them"
         )
     offer = _offer(asked.target, asked.source, asked.repository, asked.branch)
     return _one(context, offer, asked.revision, asked.options, again, watcher)

@@ -1,4 +1,4 @@
-"""Collect results of other machines, each run once."""
+"""Collect the results of other machines, each run once, and add them to the store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class CollectedTotals:
-    """Sums of what was collected from all places. ``wrong`` has a line for each file that failed.
+    """What was collected from all places; ``wrong`` has a line for each unusable file.
 
     ``measurements`` were added to the store.
     """
@@ -45,7 +45,7 @@ class CollectedTotals:
 def collect_all(
     context: MeasuringContext, places: Sequence[str], watcher: Watcher
 ) -> CollectedTotals:
-    """Collect from places, by default those of the configuration, and ingest the bundles.
+    """Collect results from places, and add them to the store.
 
     An error of one place does not stop the others. Raises UserError if no place is named.
     """
@@ -54,8 +54,8 @@ def collect_all(
     addresses = places or [*context.config.collect.places, *own]
     if not addresses:
         raise UserError(
-            f"{context.file.path} names no place to collect from; give one as argument, or set "
-            "collect.from"
+            f"{context.file.path} does not say where to collect results from; give a place as "
+            "argument, or set collect.from"
         )
     for address in addresses:
         try:
@@ -70,19 +70,22 @@ def collect_all(
 
 
 def collect_state(context: MeasuringContext, folders: Sequence[str]) -> int:
-    """Import states or plans, replacing the local ones; return the number of files.
+    """Take over the hub's state or plan, in place of this machine's; return how many files.
 
     Raises UserError for a place that is not a local folder.
     """
     if not folders or any(map(is_remote, folders)):
-        raise UserError("--state needs one local folder, for example: collect --state DIR")
+        raise UserError(
+            "--state imports from exactly one local folder, for example: nightshift collect "
+            "--state DIR"
+        )
     return sum(take_state(Path(each), context.results) for each in folders)
 
 
 def _collect_from(
     context: MeasuringContext, address: str, came: CollectedTotals, watcher: Watcher
 ) -> None:
-    """Collect from one place. Raises UserError for an error that ends the transfer."""
+    """Collect results from one place. Raises UserError if the transfer must end."""
     folder = Path(address)
     if not is_remote(address) and (not folder.is_dir() or (folder / SUMS).exists()):
         request = request_of(context, claimed(folder / CLAIM), address)
@@ -117,7 +120,7 @@ def _collect_from(
 def _collected(
     context: MeasuringContext, folder: Path, place: str, request: BenchRequest
 ) -> Collected:
-    """Collect what was asked from a local folder, and judge it, under the lock of collecting."""
+    """Collect what the hub asked for from a local folder, and judge experiments by it."""
     with held(context.results / ".collect.lock"):
         brought = {path.name for path in (folder / EXPERIMENTS).glob("*")}
         set_aside_decided(context, request, brought)
@@ -136,7 +139,7 @@ def _collected(
 def _collect_searches(
     context: MeasuringContext, folder: Path, request: BenchRequest, found: Collected
 ) -> None:
-    """Collect what became asked when a regression was confirmed."""
+    """Collect the bisections that became wanted when a regression was confirmed."""
     again = request_of(context, request.batch, request.place)
     more = collect(folder, context.results, again.assignment)
     found.experiments |= more.experiments

@@ -1,4 +1,4 @@
-"""Compare two builds, measured in turn until their difference is clear."""
+"""Compare two builds: measure them in turn until their difference is clear."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ANSWER = "comparison.json"
 
 
 class ComparisonRequest(NamedTuple):
-    """The two builds, as specified by the user, and the steps to compare: all if empty.
+    """What to compare: two builds as the user wrote them, and the steps (all if empty).
 
     ``smallest`` is the smallest change of interest, relative, None for that of the mode;
     ``seconds`` limits the measured time. ``mode`` is None for that of the workload.
@@ -62,7 +62,7 @@ class ComparisonRequest(NamedTuple):
 def compare(
     context: MeasuringContext, asked: ComparisonRequest, again: bool, watcher: Watcher
 ) -> TwoSideComparison:
-    """Compare two builds, and save the answer in the folder of the experiment.
+    """Compare two builds, and save the result in the folder of the experiment.
 
     With ``again``, earlier runs are ignored. Raises UserError for an unknown revision, builds that
     cannot be compared, and a build that fails.
@@ -82,7 +82,7 @@ def compare(
 
 
 def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experiment:
-    """Return the experiment that answers a request.
+    """Return the experiment that answers a request to compare.
 
     Raises UserError for an unknown revision, and for builds that cannot be compared.
     """
@@ -114,7 +114,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 def counted_functions(
     experiment: Experiment, results: Path
 ) -> dict[str, tuple[FunctionCostChange, ...]]:
-    """Return the functions that changed instructions come from, by step, from the bundles."""
+    """Return which functions caused a change of instructions, by step."""
     if experiment.pair.mode is not Mode.COUNT:
         return {}
     folder = experiment.place(results) / BUNDLES
@@ -131,7 +131,7 @@ def measured(
     watcher: Watcher,
     seen: Callable[[Runner], Runner] = lambda runner: runner,
 ) -> BlocksResult:
-    """Measure an experiment on this machine; ``seen`` may wrap the runner.
+    """Measure an experiment on this machine; ``seen`` may wrap what measures.
 
     Raises UserError if the build of a side fails.
     """

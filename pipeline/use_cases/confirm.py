@@ -1,4 +1,4 @@
-"""The stage confirm: measure suspected regressions again."""
+"""The stage confirm: measure suspected regressions again, and decide about each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ConfirmedNow(NamedTuple):
-    """The measured regressions, worst first, with their outcomes so far.
+    """The regressions that were measured again, worst first, with their outcomes.
 
     A suspected regression without an outcome waits for another night.
     """
@@ -46,7 +46,7 @@ def confirm_suspected(
     again: bool = False,
     mode: Mode | None = None,
 ) -> ConfirmedNow:
-    """Measure suspected regressions again: all, or those whose fingerprints begin so.
+    """Measure suspected regressions again: all, or those with given fingerprints.
 
     With ``again``, earlier runs are ignored; ``mode`` chooses counts or times. Raises
     UserError for a beginning that matches no suspected regression, or several.
@@ -69,7 +69,7 @@ def confirm_all(
     seconds: float | None = None,
     mode: Mode | None = None,
 ) -> list[ConfirmOutcome]:
-    """Confirm suspected regressions in their order; they share ``seconds``.
+    """Measure regressions again one after another; they share ``seconds`` of time.
 
     The default of ``seconds`` is the time limit of a night. With ``go_on`` undecided regressions
     continue; without it only those with new runs. A suspected regression that already has a

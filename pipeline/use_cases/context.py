@@ -1,4 +1,4 @@
-"""A configuration with the objects that verbs need: results, store, machine."""
+"""What most verbs need: the configuration, the results folder, the store, this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """A configuration; its results, store and machine are opened on first use."""
+    """A configuration with its results, store and machine, each opened when it is needed."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Context:
         profile: bool = False,
         needed: bool = True,
     ) -> None:
-        """Open the configuration. If not ``needed``, a missing file counts as an empty one."""
+        """Read ``nightshift.toml``; if not ``needed``, it may be missing."""
         missing = not needed and config == DEFAULT_FILE and not config.exists()
         self.file: ConfigFile = ConfigFile(config, "") if missing else load_config(config)
         self.quick = quick
@@ -48,7 +48,7 @@ class Context:
 
     @property
     def config(self) -> Config:
-        """The configuration of nightshift.toml, without sinks if results go elsewhere."""
+        """The settings of ``nightshift.toml``."""
         if self._elsewhere is None:
             return self.file.config
         paths = self.file.config.paths.model_copy(update={"results": self._elsewhere})
@@ -64,17 +64,17 @@ class Context:
         )
 
     def clock(self) -> float:
-        """Return the time in seconds; all budgets use this clock."""
+        """Return a time in seconds, by which all time limits are kept."""
         return time.monotonic()
 
     @property
     def results(self) -> Path:
-        """The folder of bundles, the store and reports."""
+        """The folder of all results: bundles, store, reports."""
         return self.config.paths.results
 
     @property
     def bundles(self) -> Path:
-        """The folder of bundles."""
+        """The folder of the bundles."""
         return self.results / BUNDLES
 
     @property
@@ -84,7 +84,7 @@ class Context:
 
     @cached_property
     def store(self) -> Engine:
-        """The store, opened and migrated."""
+        """The store (database of results), opened and at the newest schema."""
         # Imported here, so that verbs without the store need not wait for SQLAlchemy.
         from pipeline.storage.database import open_store  # noqa: PLC0415
 
@@ -92,19 +92,19 @@ class Context:
 
     @property
     def regressions(self) -> RegressionRepository:
-        """The repository of regressions."""
+        """All regressions with their present states."""
         from pipeline.regressions.repository import RegressionRepository  # noqa: PLC0415
 
         return RegressionRepository(self.results)
 
     @cached_property
     def machine(self) -> Machine:
-        """This machine."""
+        """The fingerprint of this machine."""
         return fingerprint(self.config.machine.own_class or None, self.cache)
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """One machine of each class that measures; without classes, this machine.
+        """One machine of each class that measures.
 
         Raises UserError if this machine differs in size from its class.
         """
@@ -123,7 +123,7 @@ class Context:
         return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
 
     def class_machine(self, machine_class: str) -> Machine:
-        """Return the machine of a class, as the plan sees it.
+        """Return the machine that represents a class in plans.
 
         Raises UserError for a class that the configuration does not declare.
         """
@@ -137,16 +137,16 @@ class Context:
 
     @property
     def machine_class(self) -> str:
-        """The class of this machine."""
+        """The machine class of this machine."""
         return self.machine.machine_class
 
     @property
     def measures(self) -> bool:
-        """Whether this machine belongs to a class that measures. A hub only evaluates results."""
+        """Whether this machine measures; a hub only evaluates results."""
         return self.machine_class in {each.machine_class for each in self.machines}
 
     def check_class(self) -> None:
-        """Raise UserError if this machine belongs to no class of the configuration."""
+        """Raise UserError if this machine belongs to no configured class."""
         if not self.measures:
             names = [each.machine_class for each in self.machines]
             raise UserError(

@@ -1,4 +1,4 @@
-"""Costs of rented servers, by night and by regression."""
+"""What rented servers cost, by night and by regression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.use_cases.context import Context
 
 
 def bills_of(context: Context) -> Bills:
-    """Return the costs of nights, runs and confirmed regressions, from the record of servers."""
+    """Return what nights, runs and confirmed regressions cost, from the record of servers."""
     moment = now()
     return make_bills(
         list(lives(Servers(context.results).read()).values()),

@@ -1,4 +1,4 @@
-"""Decisions of people about regressions and series."""
+"""Record people's decisions: about regressions, and about series to be muted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def decide(
     note: str,
     until: datetime | None = None,
 ) -> tuple[str, RegressionState]:
-    """Record a decision in the journal; return the regression's fingerprint and new state.
+    """Record a decision about a regression; return its fingerprint and new state.
 
     Raises UserError for an unknown or ambiguous fingerprint, for a decision that the state does not
     allow, and for an end in the past.
@@ -47,7 +47,7 @@ def decide(
 
 
 def mute(context: Context, pattern: Pattern, note: str, until: datetime | None) -> None:
-    """Exclude the series of a pattern from detection. Raises UserError for an end in the past."""
+    """Exclude series that match a pattern from detection until a day."""
     event = Event(
         at=now(),
         event=EventKind.MUTED,
@@ -61,12 +61,12 @@ def mute(context: Context, pattern: Pattern, note: str, until: datetime | None) 
 
 
 def list_mutes(context: Context) -> Mapping[str, Event]:
-    """Return the mutes in force, by their fingerprints."""
+    """Return the mutes that hold now, by fingerprint."""
     return mutes(Journal(context.results).read(), now().date())
 
 
 def unmute(context: Context, fingerprint: str, note: str) -> str:
-    """End a mute; return its fingerprint. Raises UserError if none or several match."""
+    """End a mute; return its fingerprint. Raises UserError unless exactly one matches."""
     held = [name for name in list_mutes(context) if name.startswith(fingerprint)]
     if len(held) != 1:
         raise UserError(
@@ -85,7 +85,7 @@ def unmute(context: Context, fingerprint: str, note: str) -> str:
 
 
 def _last_day(until: datetime | None) -> date | None:
-    """Return the last day of a decision. Raises UserError for one in the past."""
+    """Return the last day of a decision. Raises UserError if it is in the past."""
     if until is not None and until.date() < now().date():
         raise UserError(
             f"{until.date()} is in the past; give a future day, for example --until 2031-12-31"

@@ -1,4 +1,4 @@
-"""The stage detect: search the series of a plan, and reconcile the result with the journal."""
+"""The stage detect: search all series for changes, and match them with known regressions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 @logged("detect")
 def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
-    """Search the series of a plan, and record new and gone regressions in the journal.
+    """Search the series of a plan for changes; record new and gone regressions.
 
     If nothing changed since the last detection, that one is returned.
     """
@@ -59,7 +59,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
 
 
 def _inputs(context: MeasuringContext, plan: Plan, stored: str | None) -> str:
-    """Return the digest of all that a detection depends on, and of the files that it wrote.
+    """Return a digest of everything that detection depends on.
 
     ``stored`` is the digest of the runs in the store. Empty if a run has none, or nothing was
     detected.
@@ -94,7 +94,7 @@ def _logged(detected: Detected) -> Detected:
 
 
 def rules_of(context: MeasuringContext) -> Rules:
-    """Return the rules of detection: those of the configuration, and the mutes of the journal.
+    """Return the rules of detection: from ``nightshift.toml``, and people's mutes.
 
     Logs a warning if the configuration sets two budgets, of which one is ignored.
     """
@@ -109,6 +109,6 @@ def rules_of(context: MeasuringContext) -> Rules:
 
 
 def _muted(context: MeasuringContext) -> list[Pattern]:
-    """Return the patterns that the journal mutes today."""
+    """Return the patterns of series that are muted today."""
     held = mutes(Journal(context.results).read(), now().date())
     return [event.pattern for event in held.values() if event.pattern is not None]

@@ -1,4 +1,4 @@
-"""The stage discover: list the revisions that sources offer."""
+"""The stage discover: ask sources which revisions exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 def discover_stage(
     context: MeasuringContext, target: str, source: str, refresh: bool
 ) -> Discovered:
-    """Query the sources of the configured lines, or with ``target`` all sources of a target.
+    """Ask the sources of the configured lines, or all sources of a ``target``.
 
     ``source`` names one of them. What a configured line needs is remembered for the plan. With
     ``refresh``, sources that were queried within the last hour are queried again. Raises UserError
@@ -40,7 +40,7 @@ def discover_stage(
 
 
 def _remember(context: MeasuringContext, found: Discovered) -> None:
-    """Save the revisions that lines take, beside those that were discovered before."""
+    """Save which revisions exist for the configured lines, beside those known before."""
     if not context.config.line:
         return
     needed = {offer: found[offer] for offer in offers_of(context.file) if offer in found}
@@ -50,7 +50,7 @@ def _remember(context: MeasuringContext, found: Discovered) -> None:
 
 
 def _everywhere(context: MeasuringContext, name: str, source: str, refresh: bool) -> Discovered:
-    """Query the sources of a target; log a warning for one that cannot be reached."""
+    """Ask every source of a target; warn about those that cannot be reached."""
     try:
         target = find_target(name)
     except KeyError as error:

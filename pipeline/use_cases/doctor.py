@@ -1,4 +1,4 @@
-"""Check what disturbs measurements on this machine."""
+"""Check what could disturb measurements on this machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pipeline.use_cases.context import Context
 
 
 class Examined(NamedTuple):
-    """A machine and the results of its checks."""
+    """A machine with the results of its checks."""
 
     machine: Machine
     checks: list[CheckResult]
 
 
 def examine_machine(context: Context) -> Examined:
-    """Check this machine, the requirements of a night, and the store. Changes nothing."""
+    """Check this machine and the store before a night. Nothing is changed."""
     store, last = _store(context)
     look = Look(System(folder=context.cache), last)
     checks = examine(look, context.config.preflight.policy())
@@ -30,7 +30,7 @@ def examine_machine(context: Context) -> Examined:
 
 
 def _store(context: Context) -> tuple[CheckResult, Machine | None]:
-    """Read this machine's last run from the store; does not create a missing store."""
+    """Read from the store what this machine was like at its last run."""
     last = None
 
     def opened() -> str:

@@ -1,4 +1,4 @@
-"""The log of a use case that measures or changes something: a line of JSON for each event.
+"""Write the log of a verb that measures or changes something: one JSON line for each event.
 
 Each call writes its own file in ``results/logs``, named by its begin, verb and process id. The
 newest files of each verb are kept.
@@ -50,7 +50,7 @@ _Result = TypeVar("_Result")
 
 
 class Redaction(logging.Filter):
-    """Replaces the values of secret environment variables in a record.
+    """Hides the values of secret environment variables in log lines.
 
     Secret are the variables in ``names``, and those with secret-like names such as
     ``GITHUB_TOKEN``.
@@ -61,7 +61,7 @@ class Redaction(logging.Filter):
         self._names = frozenset(names)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Redact the message, the fields and the traceback; every record passes."""
+        """Hide secrets in the message and fields of a log line; no line is dropped."""
         secrets = self._secrets()
         record.msg, record.args = _without(record.getMessage(), secrets), ()
         for name, value in fields_of(record).items():
@@ -75,7 +75,7 @@ class Redaction(logging.Filter):
         return True
 
     def _secrets(self) -> list[str]:
-        """Return the secret values, longest first, because one may be part of another."""
+        """Return the secret values, longest first."""
         values = {
             value
             for name, value in os.environ.items()
@@ -91,15 +91,15 @@ def _without(text: str, secrets: Iterable[str]) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the fields of an event beside its message: those passed as ``extra``."""
+    """Return the fields of a log event beside its message."""
     return {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
 
 
 class JsonLines(logging.Formatter):
-    """Formats an event as one line of JSON."""
+    """Formats a log event as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line: time (UTC), level, module, event, then the fields of the event."""
+        """Return a log event as JSON: time (UTC), level, module, event, fields."""
         event = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -113,10 +113,10 @@ class JsonLines(logging.Formatter):
 
 
 class _LogFile(logging.FileHandler):
-    """The file of a log. A line that cannot be written does not end the night."""
+    """A log file that never stops a night, even if it cannot be written."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignore the error: if the disk is full, the measurement reports it."""
+        """Ignore that a log line could not be written."""
 
 
 def logged(
@@ -125,7 +125,7 @@ def logged(
     [Callable[Concatenate[_Context, _Given], _Result]],
     Callable[Concatenate[_Context, _Given], _Result],
 ]:
-    """Decorate a use case to write its own log, unless it runs within one that does."""
+    """Make a use case write a log of its own, unless one is being written already."""
 
     def decorate(
         case: Callable[Concatenate[_Context, _Given], _Result],
@@ -142,7 +142,7 @@ def logged(
 
 @contextmanager
 def event_log(context: Context, verb: str) -> Iterator[None]:
-    """Write the events logged in the context to a file; add its path as a note to an error.
+    """Log to a file while the block runs; an error then names the file.
 
     Within another log this does nothing. If the file cannot be created, a warning is logged.
     """
@@ -206,7 +206,7 @@ def _begun_and_ended(
 
 @contextmanager
 def logged_stage(stage: str) -> Iterator[None]:
-    """Log the begin and the end of a stage, with its duration in seconds."""
+    """Log when a stage begins and ends, and how long it took."""
     began = time.monotonic()
     _LOG.info("stage begins", extra={"stage": stage})
     ended = "stage failed"
@@ -218,7 +218,7 @@ def logged_stage(stage: str) -> Iterator[None]:
 
 
 def _new_file(folder: Path, verb: str) -> Path:
-    """Return the path of a new log, and remove the oldest of its verb."""
+    """Return the path of a new log, and delete the oldest logs of this verb."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob(f"*-{verb}-*.jsonl"))[: -KEPT + 1]:
         old.unlink(missing_ok=True)
@@ -226,7 +226,7 @@ def _new_file(folder: Path, verb: str) -> Path:
 
 
 def _secret_variables(config: Config) -> list[str]:
-    """Return the environment variables that the configuration names as secrets."""
+    """Return which environment variables hold secrets."""
     return [
         config.fleet.secret,
         config.fleet.runner_secret,

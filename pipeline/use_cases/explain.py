@@ -1,4 +1,4 @@
-"""The stage explain: why regressions are slower, and whether changed settings are the cause."""
+"""The stage explain: find out why regressions are slower, and try old settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLOCKS = 4
 
 
 class TrialRequest(NamedTuple):
-    """A test of changed settings: its time limit in seconds, and the runs of each side."""
+    """How to try old settings: for how many seconds, with how many runs."""
 
     seconds: float
     blocks: int = BLOCKS
@@ -51,7 +51,7 @@ class TrialRequest(NamedTuple):
 def explain_chosen(
     context: MeasuringContext, fingerprint: str, trial: TrialRequest | None, watcher: Watcher
 ) -> list[Explanation]:
-    """Explain the regressions whose fingerprint begins so; all if it is empty.
+    """Explain the regressions with a given beginning of their fingerprint, or all.
 
     With a ``trial``, their changed settings are tested first. Raises UserError for an unknown
     fingerprint.
@@ -62,12 +62,14 @@ def explain_chosen(
         if trial is not None and not try_suspects(
             context, plan, regression, trial.seconds, watcher, trial.blocks
         ):
-            _LOG.warning(f"{regression.fingerprint}: no changed setting can be tested")
+            _LOG.warning(
+                f"{regression.fingerprint}: none of the changed settings can be tested as the cause"
+            )
     return [explain_one(context, plan, regression) for regression in chosen]
 
 
 def explain_one(context: MeasuringContext, plan: Plan, regression: Regression) -> Explanation:
-    """Explain a regression, and save the explanation in results/explained/FINGERPRINT.
+    """Explain one regression and save the explanation.
 
     Raises UserError if its bundles no longer exist.
     """
@@ -84,7 +86,7 @@ def try_suspects(
     watcher: Watcher,
     blocks: int = BLOCKS,
 ) -> tuple[Trial, ...]:
-    """Run the first bad revision with the old values of its changed settings.
+    """Measure the first bad revision with the old values of changed settings.
 
     The trials are stored beside the runs for :func:`explain_one`, which includes them in the class.
     It ends after ``seconds`` or after ``blocks`` of each trial, whichever is first; a later call
@@ -133,7 +135,7 @@ def try_suspects(
 
 
 def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
-    """Return the explanation of a regression for its issue; empty if there is none.
+    """Return why a regression is slower, as text for its issue; empty if unknown.
 
     If its line or its bundles no longer exist, return the explanation saved before. With ``keep``,
     save it as :func:`explain_one` does.
@@ -151,7 +153,7 @@ def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: 
 
 
 def is_unproven(context: MeasuringContext, plan: Plan, regression: Regression) -> bool:
-    """Whether a regression is slower at equal instructions, with no proof that the code waits.
+    """Whether a regression is slower at equal instructions, without a proof of the cause.
 
     A regression of which nothing was counted is none.
     """
@@ -186,7 +188,7 @@ def _folder(context: MeasuringContext, regression: Regression) -> Path:
 
 
 def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regression]:
-    """Return the regressions whose fingerprint begins so; all if it is empty."""
+    """Return the regressions with a given beginning of their fingerprint, or all."""
     worse = {each.fingerprint: each for each in regressions if each.worse}
     found = matching_fingerprints(fingerprint, worse)
     if fingerprint and not found:

@@ -1,4 +1,4 @@
-"""The fleet of a configuration: its cloud servers."""
+"""Rented servers as configured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.use_cases.context import Context
 
 
 def has_servers(context: Context, *, may_have: bool = False) -> bool:
-    """Return whether nights use cloud servers; otherwise all machines are reserved.
+    """Return whether nights rent servers, rather than use machines that always exist.
 
     Servers of an earlier configuration may exist: with ``may_have``, a token is sufficient.
     """
@@ -24,7 +24,7 @@ def has_servers(context: Context, *, may_have: bool = False) -> bool:
 
 
 def fleet_of(context: Context, note: Callable[[str], None]) -> Fleet:
-    """Connect to the cloud of a configuration; ``note`` receives progress lines.
+    """Connect to the cloud project of a configuration.
 
     Raises UserError without a token.
     """

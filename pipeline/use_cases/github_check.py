@@ -11,7 +11,7 @@ from pipeline.use_cases.github_client import github_client
 
 
 def check_repository(context: Context, repository: str) -> list[SettingFinding]:
-    """Return what nightshift needs in a repository, and whether it is there. Changes nothing.
+    """Return what nightshift needs of a GitHub repository and whether it is set so.
 
     Raises UserError if the repository does not exist for the token, and if GitHub cannot be
     reached.
@@ -20,4 +20,6 @@ def check_repository(context: Context, repository: str) -> list[SettingFinding]:
     try:
         return judge_settings(read_settings(client, name), client.now)
     except UnavailableError as error:
-        raise UserError(f"{name} was not checked: {error}; run the same command again") from error
+        raise UserError(
+            f"the repository {name} could not be checked: {error}; run the same command again"
+        ) from error

@@ -1,4 +1,4 @@
-"""The client of GitHub for one repository, by options, configuration and environment."""
+"""Connect to GitHub for one repository."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ API = "GITHUB_API_URL"
 
 
 class RepositoryClient(NamedTuple):
-    """A client of the API, and the repository that it is for."""
+    """A connection to GitHub, and the repository that it is for."""
 
     client: Client
     repository: str
 
 
 def github_client(context: Context, repository: str, needed: str) -> RepositoryClient:
-    """Return the client for a repository, by default that of [github].
+    """Connect to GitHub for a repository, by default the one in ``[github]``.
 
     ``needed`` names what the token must be allowed. Raises UserError without a repository or a
     token.
@@ -34,7 +34,10 @@ def github_client(context: Context, repository: str, needed: str) -> RepositoryC
         chosen.pop("url")
     section = section.model_copy(update={name: value for name, value in chosen.items() if value})
     if not section.repository:
-        raise UserError("the repository is unknown; give --repository OWNER/NAME")
+        raise UserError(
+            "no GitHub repository is named; give --repository OWNER/NAME, or set repository in "
+            "[github]"
+        )
     if not re.fullmatch(REPOSITORY, section.repository):
         raise UserError(f"the repository {section.repository!r} is not of the form OWNER/NAME")
     token = os.environ.get(section.secret, "")

@@ -1,4 +1,4 @@
-"""Run the hub of a configuration until it is stopped."""
+"""Run the hub, Prometheus and Grafana with our configuration, until it is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def run_hub(context: Context, stop: Event, note: Callable[[str], None]) -> None:
-    """Run Prometheus and Grafana, and publish to them, until ``stop`` is set.
+    """Run Prometheus and Grafana and send results to them, until ``stop`` is set.
 
     ``note`` receives progress lines. Raises UserError if a hub already runs, or if Prometheus is
     not installed.
@@ -46,7 +46,7 @@ def run_hub(context: Context, stop: Event, note: Callable[[str], None]) -> None:
 def _publishers(
     context: Context, layout: HubLayout, note: Callable[[str], None]
 ) -> list[Publisher]:
-    """Return the publishers to the hub and, if it is another, to the configured receiver.
+    """Return what sends results, to the hub and to another configured receiver.
 
     The latter receives what a night could not send.
     """
@@ -70,7 +70,7 @@ def _publishers(
 
 
 def _caution(context: Context, *, grafana: bool) -> None:
-    """Log warnings about missing parts of a hub, and about open ports."""
+    """Warn about missing parts of the hub, and about ports open to the network."""
     at, boards = addresses(context.config)
     if not DASHBOARDS.is_dir():
         _LOG.warning(

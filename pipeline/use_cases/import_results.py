@@ -1,4 +1,4 @@
-"""Import results that other programs measured, as bundles of an imported line."""
+"""Import results of other programs as bundles, so that they are shown and searched like ours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ImportedTable(NamedTuple):
-    """What was imported: the new bundles of its line, and the number of added measurements."""
+    """What was imported: new bundles, and how many measurements."""
 
     line: str
     bundles: list[Path]
@@ -32,7 +32,7 @@ class ImportedTable(NamedTuple):
 
 
 class ImportRequest(NamedTuple):
-    """What to import, and what its files do not say; empty fields stand for what they say.
+    """What to import; empty fields mean what the files themselves say.
 
     ``lower`` are patterns of steps of whose values less is better, for formats that do not say it.
     """
@@ -48,7 +48,7 @@ class ImportRequest(NamedTuple):
 def import_table(
     context: MeasuringContext, file: Path, line: str, target: str, machine: str, metric: str
 ) -> ImportedTable:
-    """Import a table of absolute values, and ingest it; by default the line has the file's name.
+    """Import a table of absolute values, on a line with the file's name by default.
 
     Target, machine class and metric are used if the file does not name them. Raises UserError for a
     file that cannot be read, and for the name of a line that is measured.
@@ -70,7 +70,7 @@ def import_table(
 
 
 def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -> ImportedTable:
-    """Import the files of a format, and ingest them; by default the line has the format's name.
+    """Import files of a benchmark program, on a line with the format's name by default.
 
     The revisions have the order of the files, and in a file its own. Raises UserError for a file
     that cannot be read, for a revision that neither a file nor the request names, and for the name
@@ -79,7 +79,10 @@ def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -
     name = _free_name(context, asked.line or form)
     values = [value for file in asked.files for value in _read(form, file)]
     if not values:
-        raise UserError(f"{', '.join(map(str, asked.files))}: no result; is the format {form}?")
+        raise UserError(
+            f"{', '.join(map(str, asked.files))}: no benchmark result was found; check that the "
+            f"format is {form}"
+        )
     values = _labelled(values, asked.revision)
     values = [_with_direction(value, asked.lower) for value in values]
     context.ingest()
@@ -100,7 +103,7 @@ def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -
 
 
 def _free_name(context: MeasuringContext, name: str) -> str:
-    """Return a name. Raises UserError if a measured line has it."""
+    """Return a name for an imported line. Raises UserError if a measured line has it."""
     if name in {section.name for section in context.config.line}:
         raise UserError(
             f"{context.file.path} has a [[line]] {name!r}; choose another name with --line"
@@ -123,11 +126,11 @@ def _read(form: str, file: Path) -> Sequence[ImportedValue]:
     try:
         return FORMATS[form].read(text, file)
     except FormatError as error:
-        raise UserError(f"{file}: {error}; is the format {form}?") from error
+        raise UserError(f"{file}: {error}; check that the format is {form}") from error
 
 
 def _labelled(values: Sequence[ImportedValue], revision: str) -> list[ImportedValue]:
-    """Return the values with their revisions."""
+    """Return the imported values, each with its revision."""
     named = list(dict.fromkeys(value.revision for value in values))
     if revision:
         if len(named) > 1:
@@ -147,7 +150,7 @@ def _with_direction(value: ImportedValue, lower: Sequence[str]) -> ImportedValue
 
 
 def _machine_of(values: Sequence[ImportedValue]) -> str:
-    """Return the machine class of the values. Raises UserError if they have several."""
+    """Return the machine class of imported values. Raises UserError if there are several."""
     names = sorted({value.machine for value in values})
     if len(names) > 1:
         raise UserError(
@@ -158,7 +161,7 @@ def _machine_of(values: Sequence[ImportedValue]) -> str:
 
 
 def _runs(values: Sequence[ImportedValue], target: str) -> list[ImportedRun]:
-    """Return the runs of values: another value of a step and metric is another repetition."""
+    """Return imported values as runs; a second value of a step is another repetition."""
     seen: Counter[tuple[str, str, str]] = Counter()
     by_run: dict[str, dict[int, list[ImportedValue]]] = {}
     for value in values:

@@ -1,4 +1,4 @@
-"""The stage ingest: add bundles to the store, or derive the store again."""
+"""The stage ingest: add new bundles to the store, or build the store again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 @logged("ingest")
 def ingest_all(context: MeasuringContext, watcher: Watcher) -> IngestReport:
-    """Ingest every bundle of the results folder that the store lacks."""
+    """Add every bundle to the store that it does not have yet."""
     paths = context.new_bundles()
     with counting(watcher, "ingest", len(paths)) as progress:
         return context.ingest(paths, progress)
@@ -20,7 +20,7 @@ def ingest_all(context: MeasuringContext, watcher: Watcher) -> IngestReport:
 
 @logged("rebuild")
 def rebuild_store(context: MeasuringContext, watcher: Watcher) -> IngestReport:
-    """Empty the store, and derive its content from the bundles."""
+    """Empty the store and fill it again from the bundles."""
     with context.workspace.held():
         empty_store(context.store)
         report = ingest_all(context, watcher)

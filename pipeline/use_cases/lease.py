@@ -1,4 +1,4 @@
-"""Running a command under the lease of this machine."""
+"""Run a command while nobody else measures on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.errors import UserError
 def run_leased(
     command: Sequence[str], purpose: str, seconds: float, note: Callable[[str], None]
 ) -> int:
-    """Run a command that has this machine to itself; return its exit code, as shells give it.
+    """Run a command that has this machine to itself; return its exit code.
 
     Waits at most ``seconds`` for the lease; ``note`` is told what is waited for. Others are told
     the ``purpose``. Raises UserError for a command that cannot be run, and while another process
@@ -24,7 +24,8 @@ def run_leased(
     for tool in (command[0], "setpriv"):
         if shutil.which(tool) is None:
             raise UserError(
-                f"{tool} is not installed, or this user may not run it; install it or run another"
+                f"the command {tool} is not installed, or this user may not run it; install it, "
+                "or give another command to run"
             )
     lease = machine_lease(purpose or command[0])
     with lease.held(seconds, note):

@@ -1,4 +1,4 @@
-"""Bisect on this machine: a range, a regression, or all regressions of a night."""
+"""Bisect on this machine: given revisions, one regression, or all regressions of a night."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def bisected(
     watcher: Watcher,
     known: tuple[Figures, Figures] | None = None,
 ) -> Bisected:
-    """Bisect a range on this machine, and save the result in the experiment's folder.
+    """Bisect some revisions on this machine, and save the result.
 
     ``known`` are the figures of counted ends that the nights measured.
 
@@ -95,7 +95,7 @@ def _searched(
     clock: Callable[[], float],
     known: tuple[Figures, Figures] | None,
 ) -> Bisected:
-    """Search a range with a runner, by counts or by times."""
+    """Bisect by instruction counts or by times."""
     cells, figures = search
     if cells[0].workload.mode is Mode.COUNT:
         return bisect_counts(
@@ -112,7 +112,7 @@ def _searched(
 
 
 def judge_search(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    """Record the culprit that the bundles of a search show, if another machine ended it.
+    """Record the culprit that another machine's bisection found, from its bundles.
 
     The search runs again with the recorded figures. It ends at the first run that has no bundle.
     """
@@ -140,7 +140,7 @@ def judge_search(context: MeasuringContext, regression: Regression, search: Sear
 def locate(
     context: MeasuringContext, plan: Plan, regression: Regression, seconds: float, watcher: Watcher
 ) -> Bisected:
-    """Search the culprit of a regression, and record the result in the journal.
+    """Bisect a regression and record the culprit in the journal.
 
     Raises UserError for a regression that cannot be bisected.
     """
@@ -148,7 +148,7 @@ def locate(
 
 
 def search_of(context: MeasuringContext, plan: Plan, regression: Regression) -> Search:
-    """Return the search for the culprit of a regression, on a machine of its class.
+    """Return the bisection that a regression needs.
 
     Raises UserError for a regression that cannot be bisected.
     """
@@ -181,7 +181,7 @@ def _record(
     found: Bisected,
     minutes: float,
 ) -> None:
-    """Record the result of a search in the journal."""
+    """Record the result of a bisection in the journal."""
     named, culprit = answer(found), None
     if named is not None:
         revisions = {cell.revision.label: cell.revision for cell in search.cells}
@@ -199,7 +199,7 @@ def _record(
 
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
-    """Return the minutes that an experiment used before; a continued search includes them."""
+    """Return how many minutes a bisection took before it was continued."""
     reported = (
         event for event in context.regressions.events(now()) if event.experiment == experiment
     )
@@ -207,7 +207,7 @@ def _spent(context: MeasuringContext, experiment: str) -> float:
 
 
 def note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> bool:
-    """Record the culprit of a range that the confirmation measured whole; whether it did."""
+    """Record the culprit of a regression between neighbours; return whether there is one."""
     if len(search.cells) != NEIGHBOURS or not _compared(context, regression, search):
         return False
     _note_neighbours(context, regression, search)
@@ -215,7 +215,7 @@ def note_neighbours(context: MeasuringContext, regression: Regression, search: S
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    """Record the culprit of a range with no revision in between: confirming already proved it."""
+    """Record the culprit if no revision lies between, as confirming proved it."""
     parent, bad = (cell.revision for cell in search.cells)
     culprit = Culprit(
         revision=bad.label,
@@ -237,7 +237,7 @@ def _note_neighbours(context: MeasuringContext, regression: Regression, search: 
 def locate_all(
     context: MeasuringContext, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
 ) -> None:
-    """Bisect regressions in their order until the time limit of the night is reached.
+    """Bisect regressions one after another until the night's time is over.
 
     An error of one regression is logged and does not stop the others.
     """
@@ -252,11 +252,11 @@ def locate_all(
             if left > 0 and (neighbours or _is_informative(search, plan, regression)):
                 _locate(context, regression, search, left, watcher)
         except UserError as error:
-            _LOG.warning(f"{regression.fingerprint} is not bisected: {error}")
+            _LOG.warning(f"regression {regression.fingerprint} is not bisected: {error}")
 
 
 def _compared(context: MeasuringContext, regression: Regression, search: Search) -> bool:
-    """Return whether the confirmation measured exactly the ends of a search."""
+    """Return whether confirming compared exactly the two ends of a bisection."""
     ends = tuple(cell.revision.label for cell in search.cells)
     confirming = (
         load_experiment(context.results / EXPERIMENTS / event.experiment)
@@ -270,7 +270,7 @@ def _compared(context: MeasuringContext, regression: Regression, search: Search)
 
 
 def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
-    """Return whether an automatic bisection is worth its time.
+    """Return whether bisecting by itself is worth the time.
 
     A bisection of commits is, and one of releases of which some were skipped: with all releases
     measured it would show nothing new.
@@ -281,13 +281,13 @@ def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
 
 
 def _skipped(search: Search, plan: Plan, regression: Regression) -> bool:
-    """Return whether a revision of the range was not measured on the regression's line."""
+    """Return whether some revision between the ends was not measured before."""
     (line,) = (line for line in plan.lines if line.name == regression.line)
     known = {revision.label for revision in line.revisions}
     return any(cell.revision.label not in known for cell in search.cells)
 
 
 def search_name(cells: Sequence[Cell], figures: Sequence[Figure]) -> str:
-    """Return the name of the experiment: the same for the same question."""
+    """Return the name of a bisection's folder, the same for the same question."""
     asked = digest([cells[0].key, cells[-1].key, list(figures)])
     return f"bisect-{cells[0].revision.target}-{asked[:12]}"

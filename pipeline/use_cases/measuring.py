@@ -1,4 +1,4 @@
-"""A context that plans, builds, measures and ingests on this machine."""
+"""What verbs need that measure: builds, servers, checks of the machine, controls."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _LOG = logging.getLogger(__name__)
 
 
 class MeasuringContext(PlanningContext):
-    """The objects that a measuring verb needs: workspace, builder, runner, preflight."""
+    """A configuration with all that is needed to build, measure and store results."""
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The folder that servers run in."""
+        """The folder in which servers run."""
         return Workspace(self.cache, find_account())
 
     @cached_property
     def guard(self) -> Guard:
-        """The guard that watches measured steps for disturbances."""
+        """What watches measured steps for disturbances."""
         return Guard(self.config.disturbance)
 
     @cached_property
     def builder(self) -> Builder:
-        """The builder. Raises UserError for a patch that does not exist."""
+        """What makes builds. Raises UserError if a patch file is missing."""
         machine = self.config.machine
         return Builder(
             self.cache,
@@ -62,7 +62,7 @@ class MeasuringContext(PlanningContext):
     def preflight(
         self, note: Callable[[str], None], mode: Mode, last: Machine | None = None
     ) -> dict[str, str]:
-        """Check this machine before it measures in a mode; return the warnings, by check.
+        """Check this machine before it measures; return the warnings by check.
 
         Counts do not wait for a calm machine. ``last`` is the machine at its last run, if known.
         Raises UserError if a bad finding refuses the night.
@@ -73,7 +73,7 @@ class MeasuringContext(PlanningContext):
         return found
 
     def runner(self, folder: Path, watcher: Watcher, mode: Mode) -> BenchRunner:
-        """Return the runner of experiments on this machine; its bundles go into ``folder``."""
+        """Return what measures experiments on this machine, into ``folder``."""
         from pipeline.experiments.runner import BenchRunner  # noqa: PLC0415
 
         settings = self.config.machine
@@ -94,7 +94,7 @@ class MeasuringContext(PlanningContext):
     def experimenting(
         self, folder: Path, stage: str, seconds: float, watcher: Watcher, mode: Mode, **about: str
     ) -> Iterator[BenchRunner]:
-        """Log the beginning of an experiment, and yield this machine to measure it on.
+        """Begin an experiment: log it, and yield what measures on this machine.
 
         ``folder`` is the experiment's, ``about`` are further fields of the log. The watcher is
         shown a ``stage`` of so many seconds. Raises UserError while another process measures on
@@ -119,11 +119,11 @@ class MeasuringContext(PlanningContext):
 
     @property
     def quarantine(self) -> Quarantine:
-        """Where bundles go that cannot be used."""
+        """The folder of bundles that cannot be used."""
         return Quarantine(self.results)
 
     def new_bundles(self) -> list[Path]:
-        """Return the bundles to ingest, without refused ones that could not be moved."""
+        """Return the bundles to add to the store."""
         self.quarantine.release()
         left = self.quarantine.left()
         return [path for path in list_bundles(self.bundles) if path not in left]
@@ -131,7 +131,7 @@ class MeasuringContext(PlanningContext):
     def ingest(
         self, paths: Iterable[Path] | None = None, progress: Callable[[], None] = lambda: None
     ) -> IngestReport:
-        """Take bundles into the store, by default all that it does not have yet.
+        """Add bundles to the store, by default all that it does not have.
 
         A bundle that cannot be used goes to the quarantine, with a warning.
         """

@@ -1,4 +1,4 @@
-"""Record a night when it ends, with or without an error."""
+"""Record each night when it ends, also if it fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STOPPED = "stopped"
 
 
 class NightRecorder:
-    """The current night: its stages, runs and results so far.
+    """What is known of the present night: stages, runs and results so far.
 
     ``plan`` is what it measures and ``series`` in how many it looked for changes, once it knows.
     ``harness_errors`` says why runs were not measured, by their names.
@@ -45,20 +45,20 @@ class NightRecorder:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure and log the time in the context as a stage."""
+        """Measure and log the time of a stage while the block runs."""
         with logged_stage(name), self._stopwatch.stage(name):
             yield
 
     def timed(self, watcher: Watcher) -> Watcher:
-        """Return a watcher that also times nested stages."""
+        """Return a watcher that also measures the time of stages."""
         return Timed(watcher, self._stopwatch)
 
     def measured(self, cell: Cell, repetition: int) -> None:
-        """Count a run of this night."""
+        """Count one more measured run of the night."""
         self._run_ids.append(cell.run_id(repetition))
 
     def night(self, error: str) -> Night:
-        """Return the record of the ended night; with an ``error``, the part that is known."""
+        """Return the record of the night; after an ``error``, what is known."""
         settings = self._context.config
         ended = Night(
             began=self._began,
@@ -117,7 +117,7 @@ class NightRecorder:
 
 @contextmanager
 def recorded(context: Context) -> Iterator[NightRecorder]:
-    """Record the night in the context, also if an error or a signal ends it."""
+    """Record the night when the block ends, also by an error or a signal."""
     recorder, error = NightRecorder(context), ""
     try:
         yield recorder

@@ -1,4 +1,4 @@
-"""A whole night: every stage in order."""
+"""A whole night: all stages in order, from discover to publish."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _LOG = logging.getLogger(__name__)
 
 
 class NightObserver(Protocol):
-    """Receives intermediate results of a night."""
+    """Receives results while the night goes on. This base class ignores them."""
 
     def first_look(self, line: Line) -> None:
-        """Called when every revision of a line has been measured once."""
+        """Called once every revision of a line has been measured once."""
         ...
 
     def concluded(self, plan: Plan, detected: Detected) -> None:
-        """Called after detection and confirmation."""
+        """Called after detection and confirmation of a night."""
         ...
 
 
 class NightResult(NamedTuple):
-    """The results of a night: measured runs, regressions, report, site, notifications.
+    """What a night did: measured runs, regressions, report, site, notifications.
 
     ``figures`` counts the measurements of its runs, ``harness_errors`` says why others were not
     measured, by their names. ``site`` and ``published`` are None where they were not written or
@@ -62,13 +62,13 @@ class NightResult(NamedTuple):
 
     @property
     def fruitless(self) -> bool:
-        """Whether the night had runs to measure and took no figure."""
+        """Whether the night had runs to measure and got no result at all."""
         return bool(self.runs or self.harness_errors) and not self.figures
 
 
 @logged("nightly")
 def run_night(context: MeasuringContext, watcher: Watcher, observer: NightObserver) -> NightResult:
-    """Run every stage of a night in order, from discover to publish, and record the night.
+    """Run all stages of a night in order, and record the night.
 
     Raises UserError for an error that ends a night; errors of the site and of publishing do not.
     """
@@ -124,7 +124,7 @@ def run_night(context: MeasuringContext, watcher: Watcher, observer: NightObserv
 
 
 def _site(context: MeasuringContext, plan: Plan, night: NightReport) -> Path | None:
-    """Write the site. An error is logged as a warning and does not end the night."""
+    """Write the site; a failure is only a warning."""
     try:
         return make_site(context, plan, night=night)
     except UserError as error:
@@ -133,7 +133,7 @@ def _site(context: MeasuringContext, plan: Plan, night: NightReport) -> Path | N
 
 
 class _Taken:
-    """Takes the bundles of a night into the store, and counts their figures.
+    """Adds the bundles of a night to the store while it measures.
 
     A store that fails does not end the measuring: its bundles are kept and taken afterwards.
     """
@@ -144,23 +144,26 @@ class _Taken:
         self.figures = 0
 
     def take(self, path: Path) -> bool:
-        """Take a bundle; return whether the store has it."""
+        """Add a bundle to the store; return whether that worked."""
         try:
             self.figures += self._context.ingest([path]).measurements
         except UserError as error:
-            _LOG.warning(f"{error}; the night goes on and takes {path.name} at its end")
+            _LOG.warning(
+                f"{error}; the night continues, and adds the bundle {path.name} to the store at "
+                "its end"
+            )
             self._waiting.append(path)
             return False
         return True
 
     def take_rest(self) -> None:
-        """Take the bundles that the store failed to take. Raises UserError if it still fails."""
+        """Add the bundles that failed before. Raises UserError if one fails again."""
         if self._waiting:
             self.figures += self._context.ingest(self._waiting).measurements
 
 
 class _FirstLooks:
-    """Shows a line as soon as each of its revisions has been measured once.
+    """Shows each line once all its revisions have been measured once.
 
     Kept revisions were measured before. A line with one revision has nothing to compare.
     """
@@ -171,7 +174,7 @@ class _FirstLooks:
         self._seen: set[str] = set()
 
     def measured(self, cell: Cell, repetition: int) -> None:
-        """Count an ingested run; show the lines that it completes."""
+        """Count a run; show the lines that are complete with it."""
         if cell.control is not None:
             return
         self._seen.add(cell.revision.label)

@@ -1,4 +1,4 @@
-"""The record of nights, with what each of them found."""
+"""List past nights with the regressions that each found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.use_cases.context import Context
 
 
 class NightFindings(NamedTuple):
-    """A night, and the fingerprints of the regressions that it found and confirmed."""
+    """A night, and which regressions it suspected and confirmed."""
 
     night: Night
     found: set[str]

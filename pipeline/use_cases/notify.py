@@ -1,4 +1,4 @@
-"""The stage notify: report regressions to every sink."""
+"""The stage notify: report regressions to every sink (files, GitHub, webhook, Slack)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Notified(NamedTuple):
-    """The results by sink: its actions, or the error that stopped it.
+    """What each sink did, or the error that stopped it.
 
     ``decided`` are the decisions that people made in the sinks.
     """
@@ -40,12 +40,12 @@ class Notified(NamedTuple):
 
     @property
     def kept(self) -> list[SinkAction]:
-        """Return the actions that left a file or an issue; messages are not included."""
+        """Return the files and issues that were written, without messages."""
         kept = (result for name, result in self.results.items() if name not in MESSENGERS)
         return [action for result in kept for action in result.actions]
 
     def lines(self) -> Iterator[str]:
-        """Return a line for each file, issue and sent message."""
+        """Return a line for each written file or issue and each sent message."""
         for name, result in self.results.items():
             for action in result.actions:
                 new = " (new)" if action.new else ""
@@ -55,7 +55,7 @@ class Notified(NamedTuple):
                     yield f"{action.place}: {action.fingerprint}{new}"
 
     def problems(self) -> Iterator[str]:
-        """Return a line for each message that a sink could not send tonight, with the reason."""
+        """Return a line for each report that could not be sent tonight, with the reason."""
         for name, result in self.results.items():
             for line in result.left:
                 yield f"{name}: {line}"
@@ -66,7 +66,7 @@ class Notified(NamedTuple):
 def notify_detected(
     context: MeasuringContext, show: Callable[[Preview], None] | None = None
 ) -> Notified:
-    """Report the results of the last detection; with ``show`` only preview them.
+    """Report the regressions of the last detection; with ``show`` only show the reports.
 
     Raises UserError if a sink lacks a setting, or if detection has not run for this plan.
     """
@@ -82,7 +82,7 @@ def notify_detected(
 def notify(
     context: MeasuringContext, plan: Plan, sinks: Sequence[Sink], *, dry_run: bool = False
 ) -> Notified:
-    """Record people's decisions in the journal, and report every known regression to all sinks.
+    """Record what people decided in the sinks, then report every regression to all sinks.
 
     Regressions that the last detection no longer found are included, because a decision may have
     changed them. An error of one sink does not stop the others. With ``dry_run``, which the sinks
@@ -121,7 +121,7 @@ def notify(
 
 
 def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[PersonDecision]:
-    """Read the decisions of all sinks; add the error of a failing sink to ``mistakes``."""
+    """Read from all sinks what people decided; collect the errors of sinks."""
     found: list[PersonDecision] = []
     for sink in sinks:
         try:
@@ -132,7 +132,7 @@ def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[Pe
 
 
 def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[[str], Words]:
-    """Return a function that words a regression. With ``keep``, explanations are saved."""
+    """Return a function that writes the report about a regression."""
     hub = context.config.hub
     pages = Pages(report=hub.report_url, site=hub.site_url, grafana=hub.grafana_url)
     # Most nights word nothing, and the list of a long line takes a quarter of a second to read.
@@ -172,7 +172,7 @@ def _discovered(context: MeasuringContext) -> Discovered:
 
 
 def _origins(plan: Plan, found: Discovered, regression: Regression) -> Lookup:
-    """Return a function that finds the origin of a regression's revision.
+    """Return a function that finds where the revision of a regression comes from.
 
     Revisions of its line come first. A culprit may be on another line (the commits between two
     releases), or may not have been measured.

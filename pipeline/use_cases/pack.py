@@ -1,4 +1,4 @@
-"""Pack the results of this machine for another one."""
+"""Pack the results of this machine for another one, as for the hub."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.use_cases.places import place_of
 
 
 class Packed(Enum):
-    """What is packed: results, the plan for measuring cells, or the state for confirming."""
+    """What to pack: results, a plan to measure, or the state for confirming."""
 
     RESULTS = auto()
     PLAN = auto()
@@ -26,7 +26,7 @@ class Packed(Enum):
 def pack_results(
     context: Context, folder: str, what: Packed, watcher: Watcher, batch: str = ""
 ) -> int | Pushed:
-    """Pack into a local folder, or send new files to another machine or a bucket.
+    """Pack into a local folder, or send to another machine or object storage.
 
     ``batch`` is the identity of the batch that the results answer. Returns the number of files, or
     the sent files. Raises UserError for a plan or a state with a destination elsewhere.

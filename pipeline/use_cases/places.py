@@ -1,4 +1,4 @@
-"""Open the places of backups and transfers."""
+"""Open the places of backups and transfers with the configured access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.transfer.places.base import Access, Place
 
 
 def place_of(settings: Config, address: str) -> Place:
-    """Open a place with the settings of the configuration. Raises PlaceError."""
+    """Open a place as ``[ssh]`` and ``[s3]`` configure it. Raises PlaceError."""
     access = Access(
         ssh_config=str(settings.ssh.config.expanduser()) if settings.ssh.config else "",
         endpoint=settings.s3.endpoint,
@@ -26,5 +26,5 @@ def place_of(settings: Config, address: str) -> Place:
 
 
 def hub_sources(settings: Config, config: Path) -> Sources:
-    """Return the files of a hub that cannot be derived; ``config`` is its configuration file."""
+    """Return which files of a hub a backup needs."""
     return Sources(settings.paths.results, HubLayout(settings.hub_folder).grafana, config)

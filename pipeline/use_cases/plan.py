@@ -1,4 +1,4 @@
-"""The stage plan: cells to measure, and the runs that are left."""
+"""The stage plan: what is to be measured, and which runs are left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.use_cases.planning import PlanningContext
 
 
 class PlannedRuns(NamedTuple):
-    """A plan, the runs left in it, and the duration of their steps in seconds."""
+    """A plan, the runs that are left, and their expected duration in seconds."""
 
     plan: Plan
     remaining: Sequence[tuple[Cell, int]]
@@ -24,14 +24,14 @@ class PlannedRuns(NamedTuple):
 
 
 def plan_runs(context: PlanningContext) -> PlannedRuns:
-    """Return the plan of the next night, from the discovered revisions."""
+    """Return the plan of the next night."""
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
     return PlannedRuns(plan, remaining, Expectation(cell for cell, _ in remaining).left)
 
 
 def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:
-    """Return a job for each cell with runs left, and record each as a batch of its machine class.
+    """Return the remaining runs as jobs for other machines, and record each as a batch.
 
     The batch gives the job its ``id``: the hub takes only what a batch asks for. ``run`` is the
     workflow run: its attempts share their batches.

@@ -1,4 +1,4 @@
-"""A context that plans what a night measures."""
+"""What verbs need that plan a night."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class PlanningContext(Context):
-    """What a planning verb needs, without the parts that measure and ingest."""
+    """A configuration with what is needed to plan a night, but not to measure."""
 
     def offers(self) -> list[Offer]:
-        """The targets and supplies of the lines. Raises UserError for a mistake in the file."""
+        """The targets and sources of all lines. Raises UserError if one is invalid."""
         if not self.config.line or not self.config.workload:
             raise UserError(
                 f"{self.file.path} has no [[line]] or no [[workload]], so there is nothing to "
@@ -35,7 +35,7 @@ class PlanningContext(Context):
         found: Discovered | None = None,
         also: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> Plan:
-        """Return the plan of a night, from the discovered revisions, and the imported lines.
+        """Return the plan of a night, with imported lines.
 
         ``also`` are labels of revisions that are measured besides the newest, by line. Raises
         UserError if there is neither a line to measure nor an imported one.
@@ -51,7 +51,7 @@ class PlanningContext(Context):
         return plan.model_copy(update={"lines": (*plan.lines, *imported)})
 
     def _discovered(self) -> bool:
-        """Return whether the revisions of the configured lines, if there are any, are known."""
+        """Return whether the revisions of the configured lines are known."""
         if not self.config.line:
             return False
         known = (self.results / DISCOVERED).exists()

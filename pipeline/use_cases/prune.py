@@ -1,4 +1,4 @@
-"""Retention: remove old samples, bundles and leftovers that no result depends on."""
+"""Delete old samples, bundles and leftovers on which no result depends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DAY = 86_400.0
 
 
 class PruneRequest(NamedTuple):
-    """What is old: days after which samples and bundles leave, 0 for never.
+    """After how many days samples and bundles are deleted; 0 means never.
 
     The newest ``nights`` keep everything, whatever their age.
     """
@@ -55,14 +55,14 @@ class PruneRequest(NamedTuple):
 
 
 class PruneAction(StrEnum):
-    """What is done to a file: its samples leave, or the whole file."""
+    """What is deleted of a bundle: its samples, or all of it."""
 
     CONDENSE = "condense"
     DELETE = "delete"
 
 
 class Pruning(NamedTuple):
-    """A file or folder to prune. ``run_id`` is that of a run in the store, or empty."""
+    """One file or folder to delete or shrink."""
 
     action: PruneAction
     path: Path
@@ -71,7 +71,7 @@ class Pruning(NamedTuple):
 
 
 def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
-    """Return what a request would prune, without changing anything.
+    """Return what would be deleted, without deleting anything.
 
     Nothing that a regression rests on is among it: neither runs of its revisions nor the experiment
     that confirmed or bisected it. Bundles leave only if no plan would measure them again. Raises
@@ -101,7 +101,7 @@ def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
 
 @logged("prune")
 def prune(context: MeasuringContext, found: list[Pruning], watcher: Watcher) -> int:
-    """Prune; return the number of bytes that became free. Killed anywhere, it can be repeated.
+    """Delete what is old; return how many bytes became free.
 
     Raises UserError while another process measures on this machine.
     """
@@ -143,7 +143,7 @@ def _prune(each: Pruning, writer: Writer) -> int:
 
 
 def _rests_on(known: list[KnownRegression], run: StoredRun) -> bool:
-    """Whether a regression rests on the revision of a run."""
+    """Whether a regression depends on the revision of a run."""
     return any(
         one.regression.target == run.target and run.revision in _revisions(one) for one in known
     )
@@ -159,7 +159,7 @@ def _revisions(known: KnownRegression) -> set[str]:
 def _bundles(
     context: MeasuringContext, runs: list[StoredRun], known: list[KnownRegression], limit: datetime
 ) -> Iterator[Pruning]:
-    """Yield old runs that no plan would measure again, and old disturbed attempts."""
+    """Yield the bundles of old runs that would not be measured again."""
     wanted = _measured_again(context.plan())
     for run in runs:
         path = bundle_path(context.bundles, run.run_id)
@@ -173,7 +173,7 @@ def _bundles(
 
 
 def _measured_again(plan: Plan) -> set[str]:
-    """Return the cells that a night would measure if they had no run.
+    """Return which cells a night would measure if they had no run.
 
     Those of revisions that a line keeps only because they were measured are not among them.
     """
@@ -188,7 +188,7 @@ def _measured_again(plan: Plan) -> set[str]:
 def _samples(
     context: MeasuringContext, runs: list[StoredRun], known: list[KnownRegression], limit: datetime
 ) -> Iterator[Pruning]:
-    """Yield old runs whose bundles still have their samples."""
+    """Yield old bundles that still contain their samples."""
     for run in runs:
         path = bundle_path(context.bundles, run.run_id)
         if run.started_at >= limit or _rests_on(known, run):
@@ -203,7 +203,7 @@ def _samples(
 
 
 def _experiments(results: Path, known: list[KnownRegression], limit: datetime) -> Iterator[Pruning]:
-    """Yield old experiments that no regression rests on."""
+    """Yield old experiments on which no regression depends."""
     named = {event.experiment for one in known for event in one.events}
     for folder in sorted((results / EXPERIMENTS).glob("*")):
         if folder.is_dir() and folder.name not in named:
@@ -213,7 +213,7 @@ def _experiments(results: Path, known: list[KnownRegression], limit: datetime) -
 
 
 def _leftovers(results: Path, limit: datetime) -> Iterator[Pruning]:
-    """Yield tables that no night writes any more, and what killed writers left."""
+    """Yield files that nothing writes any more, and leftovers of killed processes."""
     for path in sorted((results / "tables").glob("*")):
         if path.is_file() and _changed(path) < limit:
             yield Pruning(PruneAction.DELETE, path, _size(path))

@@ -1,4 +1,4 @@
-"""The stage publish: send new measurements to a receiver."""
+"""The stage publish: send new results to Prometheus or another receiver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class PublishResult(NamedTuple):
-    """The sent samples, the receiver without its secrets, and the duration in seconds."""
+    """What was sent, to which receiver, and how long it took in seconds."""
 
     receiver: str
     synced: Synced
@@ -48,7 +48,7 @@ def publish_to(
     rebuild: bool = False,
     blocks: Path | None = None,
 ) -> None:
-    """Publish to a receiver: ``url``, else that of the configuration, else the hub.
+    """Send new results to ``url``, else to the configured receiver, else to the hub.
 
     ``done`` receives the result, also before an error is raised. Raises UserError if there is no
     receiver, or if it cannot be written.
@@ -57,7 +57,8 @@ def publish_to(
     receiver = url or context.config.publish.url or hub_receiver(context.config)
     if not receiver:
         raise UserError(
-            "no receiver to publish to; set [publish] url, give --url, or run `nightshift hub up`"
+            "no Prometheus (or other receiver) to publish to is known; set [publish] url, give "
+            "--url, or run `nightshift hub up`"
         )
     if blocks is not None and not rebuild:
         raise UserError("--blocks works only together with --rebuild; add --rebuild")
@@ -69,7 +70,7 @@ def publish_to(
 
 
 def publish_stage(context: MeasuringContext, plan: Plan, watcher: Watcher) -> PublishResult | None:
-    """Publish at the end of a night; an error is logged and does not end the night.
+    """Send new results at the end of a night; a failure is only a warning.
 
     Returns the result; None if there is no receiver.
     """
@@ -90,7 +91,7 @@ def publish_stage(context: MeasuringContext, plan: Plan, watcher: Watcher) -> Pu
 
 
 def _published(url: str, synced: Synced, seconds: float) -> PublishResult:
-    """Return the result, and log a warning about refused samples."""
+    """Return what was sent, and warn about refused samples."""
     receiver = receiver_name(url)
     sent = {"samples": synced.samples, "refused": synced.refused, "complete": synced.complete}
     _LOG.info("samples published", extra={"receiver": receiver, **sent})
@@ -110,7 +111,7 @@ def publish(
     rebuild: bool = False,
     blocks: Path | None = None,
 ) -> None:
-    """Send everything that a receiver lacks; ``synced`` counts it, also before an error.
+    """Send everything that a receiver lacks; ``synced`` counts it as it goes.
 
     With ``rebuild`` everything is sent or, with a folder ``blocks``, written there as blocks.
     Raises UserError if the receiver or the folder cannot be written.

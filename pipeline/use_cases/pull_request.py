@@ -1,4 +1,4 @@
-"""Pull requests: measure one beside its base, and report the result to it."""
+"""Measure a pull request beside its base, and report the result to it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 
 
 class PullRequestJob(NamedTuple):
-    """A pull request to measure.
+    """Which pull request to measure, against which base, with which limits.
 
     ``limit`` is the time limit in seconds, builds included, and ``limit_text`` the same as written
     by the user. With ``again``, earlier runs are ignored; with ``bundles`` the bundles are added to
@@ -57,7 +57,7 @@ class PullRequestJob(NamedTuple):
 def measure_pull_request(
     folder: Path, prepare: Callable[[], PullRequestJob], watcher: Watcher
 ) -> PullRequestAnswer:
-    """Measure a pull request, and always write an answer into a folder.
+    """Measure a pull request; write the result, or why there is none, to a folder.
 
     ``prepare`` reads the request: its UserError becomes the answer. Raises only an error of writing
     the folder, an interrupt, and bugs.
@@ -92,7 +92,7 @@ def measure_pull_request(
 
 
 class PublishRequest(NamedTuple):
-    """An artifact to report to the pull request of an event.
+    """Which uploaded result to report to which pull request.
 
     ``target`` and ``machine_class``, if given, must be those of the measurement. ``smallest`` is
     the smallest change of interest, by default that of the measurement. ``command_config`` is the
@@ -110,7 +110,7 @@ class PublishRequest(NamedTuple):
 
 
 class PublishedPullRequest(NamedTuple):
-    """The published texts, the name of the topic, and their addresses."""
+    """What was reported to a pull request, and where it can be seen."""
 
     name: str
     words: Words
@@ -118,7 +118,7 @@ class PublishedPullRequest(NamedTuple):
 
 
 def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> PublishedPullRequest:
-    """Report the measurement of a pull request to it.
+    """Report the result of a measurement to its pull request.
 
     The artifact is untrusted; only the event determines the pull request. Raises UserError for a
     missing setting, and if GitHub cannot be reached.
@@ -156,7 +156,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
 
 
 def _answer(artifact: Path) -> PullRequestAnswer:
-    """Return the answer of an artifact. Raises RefusedArtifactError for an invalid one."""
+    """Read an uploaded result. Raises RefusedArtifactError if it is not valid."""
     try:
         return read_answer(read_member(artifact, ANSWER))
     except ValueError as error:
@@ -166,7 +166,7 @@ def _answer(artifact: Path) -> PullRequestAnswer:
 def _expected(
     answer: PullRequestAnswer, measurement: MeasuredCommit, target: str, machine_class: str
 ) -> PullRequestAnswer:
-    """Return the answer if it fits the measurement. Raises RefusedArtifactError otherwise."""
+    """Return a result if it is of the measured commits. Raises RefusedArtifactError otherwise."""
     reported = answer.measured
     if reported is None:
         return answer
@@ -181,7 +181,7 @@ def _expected(
 
 
 def _without_answer(refused: str, artifact: Path, measurement: MeasuredCommit) -> str:
-    """Return why there is no answer: the error, or how the measuring run ended."""
+    """Return why there is no result: an error, or how the measuring job ended."""
     place = packed_in(artifact)
     if (place / ANSWER if place.is_dir() else place).exists():
         return refused
@@ -199,7 +199,7 @@ def _measured(
 
 
 def _refuse_tokens(secret: str) -> None:
-    """Refuse to run untrusted code while a token is in the environment."""
+    """Refuse to run untrusted code while a GitHub token is in the environment."""
     for name in dict.fromkeys((secret, *TOKENS)):
         if os.environ.get(name):
             raise UserError(
@@ -209,12 +209,12 @@ def _refuse_tokens(secret: str) -> None:
 
 
 class _TimeIsUpError(BaseException):
-    """The time limit was reached. Not an Exception, so that no handler on the way catches it."""
+    """The time for measuring a pull request is over."""
 
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Interrupt the context after some seconds, like ctrl-C: servers stop, folders are removed."""
+    """Stop the block after some seconds, like ctrl-C."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _TimeIsUpError
@@ -229,7 +229,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 
 def _write(folder: Path, answer: PullRequestAnswer, bundles: Iterable[Path] = ()) -> None:
-    """Write an answer with its bundles; the checksums are written last."""
+    """Write a result with its bundles to a folder; the checksums come last."""
     with TemporaryDirectory() as scratch:
         written = Path(scratch) / ANSWER
         written.write_text(answer.model_dump_json(indent=1))

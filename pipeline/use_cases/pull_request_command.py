@@ -1,4 +1,4 @@
-"""Obey a command in a comment on a pull request."""
+"""Carry out a command in a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEEN, REFUSED = "eyes", "confused"
 
 
 class CommandRequest(NamedTuple):
-    """An event of a comment. ``workflow`` is the file name of the workflow that measures."""
+    """A comment on a pull request as GitHub reports it, and the workflow that measures."""
 
     event: Path
     repository: str
@@ -37,14 +37,14 @@ class CommandRequest(NamedTuple):
 
 
 class ObeyedCommand(NamedTuple):
-    """What became of a comment: whether something was done, and one line about it."""
+    """What was done about a comment, in one line."""
 
     done: bool
     text: str
 
 
 def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
-    """Start the measurement, or record the acceptance, that a maintainer's comment asks for.
+    """Start a measurement, or record that a regression is accepted, as a comment asks.
 
     The comment gets the reaction eyes, and confused if the command is refused. Raises UserError for
     a maintainer's command that cannot be obeyed, and if GitHub cannot be reached.

@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Pursuit(Frozen):
-    """The job of a machine class: what to confirm and bisect. ``runner`` are its runner labels."""
+    """What one machine class has to confirm and bisect, as a job for GitHub Actions."""
 
     id: str
     machine_class: str
@@ -37,7 +37,7 @@ class Pursuit(Frozen):
 
 @logged("pursue")
 def pursue_detected(context: MeasuringContext, watcher: Watcher) -> Detected:
-    """Pursue the regressions of the last detection on this machine's class.
+    """Confirm and bisect the regressions of the last detection on this machine.
 
     Raises UserError on a machine that belongs to no class of the configuration.
     """
@@ -95,7 +95,7 @@ def pursuits(context: MeasuringContext, run: str = "") -> list[Pursuit]:
 def pursue(
     context: MeasuringContext, plan: Plan, detected: Detected, watcher: Watcher, fresh: bool
 ) -> Detected:
-    """Confirm suspected regressions and bisect confirmed ones; return the updated detection.
+    """Confirm suspected regressions, bisect confirmed ones, and return them with their states.
 
     Regressions that seem to have recovered are measured first. Undecided ones continue if they have
     new evidence. All measurements share the time of ``[confirm] night``. ``fresh`` says that this
@@ -125,7 +125,7 @@ def pursue(
 
 
 def measurable(plan: Plan, regressions: Sequence[Regression]) -> list[Regression]:
-    """Return the regressions without those of imported lines."""
+    """Return the regressions that can be measured again, so none of imported results."""
     return [one for one in regressions if not plan.imports(one.line)]
 
 
@@ -136,14 +136,17 @@ def _try_settings(
     ends: float,
     watcher: Watcher,
 ) -> None:
-    """Test changed settings as the cause, in the rest of the time for confirming."""
+    """Try old settings as the cause in the time that confirming has left."""
     for regression in regressions:
         left = ends - context.clock()
         if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:
             try:
                 try_suspects(context, plan, regression, left, watcher)
             except UserError as error:
-                _LOG.warning(f"the settings of {regression.fingerprint} are not tested: {error}")
+                _LOG.warning(
+                    "the changed settings are not tested as the cause of regression "
+                    f"{regression.fingerprint}: {error}"
+                )
 
 
 def _to_locate(

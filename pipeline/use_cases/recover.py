@@ -1,4 +1,4 @@
-"""Measure on this machine whether a regression has recovered."""
+"""Measure on this machine whether regressions are gone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
 
 
 def standing(regression: Regression) -> bool:
-    """Return whether the recovery can be measured: of a standing regression of a level."""
+    """Return whether it can be measured that a regression is gone."""
     return (
         regression.worse
         and regression.kind is RegressionKind.LEVEL
@@ -40,7 +40,7 @@ def recover_all(
     seconds: float,
     watcher: Watcher,
 ) -> None:
-    """Measure regressions that seem to have recovered, and resolve those that have.
+    """Measure regressions that seem to be gone, and resolve those that are.
 
     Ends after ``seconds``. An error of one regression is logged and does not stop the others.
     """
@@ -55,14 +55,17 @@ def recover_all(
             experiment = experiment_for(regression, plan, context.config.confirm, there)
             event = _asked(context, experiment, regression, fix, left, watcher)
         except (UserError, NotBuiltError) as error:
-            _LOG.warning(f"{regression.fingerprint} could not be measured again: {error}")
+            _LOG.warning(
+                f"it could not be measured whether regression {regression.fingerprint} is gone: "
+                f"{error}"
+            )
             continue
         if event is not None and stands(context, regression):
             context.regressions.record([event], event.at)
 
 
 def stands(context: MeasuringContext, regression: Regression) -> bool:
-    """Return whether a regression can still be resolved: another process may have resolved it."""
+    """Return whether a regression is still unresolved."""
     known = context.regressions.known(now())
     return known[regression.fingerprint].allows(EventKind.RESOLVED)
 
@@ -75,7 +78,7 @@ def _asked(
     seconds: float,
     watcher: Watcher,
 ) -> Event | None:
-    """Run the experiment; return the event that resolves the regression, if it recovered."""
+    """Measure whether a regression is gone; return the journal event if it is."""
     question = experiment.question
     question = question.model_copy(update={"seconds": min(question.seconds, seconds)})
     folder = experiment.folder(context.results)
@@ -93,7 +96,7 @@ def _asked(
 def recovery_event(
     experiment: Experiment, regression: Regression, fix: Regression, answer: BlocksResult
 ) -> Event | None:
-    """Return the event that resolves a regression; None if it did not recover."""
+    """Return the journal event that resolves a regression; None if it is not gone."""
     if not is_back(answer):
         return None
     head, base = experiment.head.revision.label, experiment.base.revision.label

@@ -1,4 +1,4 @@
-"""List known regressions."""
+"""List all known regressions with their states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.use_cases.context import Context
 
 
 class ListedRegression(NamedTuple):
-    """A known regression, and the class of its explanation; empty without one."""
+    """A known regression, and why it is slower if it was explained."""
 
     known: KnownRegression
     why: str
@@ -23,7 +23,7 @@ class ListedRegression(NamedTuple):
 def list_regressions(
     context: Context, states: Collection[RegressionState]
 ) -> list[ListedRegression]:
-    """Return the regressions in these states, worst first, then the improvements."""
+    """Return the regressions in some states, worst first, then the improvements."""
     rows = sorted(
         (row for row in context.regressions.known(now()).values() if row.state in states),
         key=lambda row: (not row.regression.worse, -effect_size(worst(row.regression))),

@@ -1,4 +1,4 @@
-"""Measuring cells again on request; earlier runs are kept."""
+"""Measure cells again on request; earlier runs are kept."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pipeline.use_cases.run import RunResult, build_and_measure, check_tools
 
 
 class RemeasureReason(StrEnum):
-    """Why a step is measured again: it failed, or it was disturbed."""
+    """Why a step is measured again: it failed or was disturbed."""
 
     FAILED = "failed"
     DISTURBED = "disturbed"
 
 
 class RemeasureRequest(NamedTuple):
-    """The selection of cells: shell patterns of revisions and steps, and reasons.
+    """Which cells to measure again: by revision, by step, by reason.
 
     An empty part selects everything.
     """
@@ -41,7 +41,7 @@ class RemeasureRequest(NamedTuple):
 
 
 class Remeasurement(NamedTuple):
-    """A run to measure: a further repetition of a cell, and why."""
+    """A run to measure again, and why."""
 
     cell: Cell
     repetition: int
@@ -49,7 +49,7 @@ class Remeasurement(NamedTuple):
 
 
 def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Remeasurement]:
-    """Return the runs that measure the requested cells again, on this machine's class.
+    """Return the runs that measure the requested cells again.
 
     Without a reason that is one more repetition of each cell. With reasons, a cell gets as many
     repetitions as its plan lacks without them, so a request that was carried out asks for nothing.
@@ -82,7 +82,7 @@ def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Reme
 def remeasure(
     context: MeasuringContext, again: Sequence[Remeasurement], watcher: Watcher
 ) -> RunResult:
-    """Measure these runs and take them into the store. Raises UserError as a night's stage run."""
+    """Measure runs again and add them to the store."""
     check_tools(context)
     with context.workspace.held():
         return build_and_measure(
@@ -94,7 +94,7 @@ def remeasure(
 
 
 def expected_seconds(again: Sequence[Remeasurement]) -> float:
-    """Return the expected time of the runs' steps in seconds, without steps of unknown length."""
+    """Return how many seconds the runs are expected to take."""
     return Expectation(each.cell for each in again).left
 
 
@@ -119,7 +119,7 @@ def _repetitions(
     states: dict[str, list[StepState]],
     request: RemeasureRequest,
 ) -> Iterator[tuple[int, str]]:
-    """Yield the numbers of further repetitions of a cell, each with the reason."""
+    """Yield which repetitions of a cell to measure, and why."""
     known = {state.repetition for state in states[cell.key]}
     bad: dict[RemeasureReason, set[int]] = {
         RemeasureReason.FAILED: {s.repetition for s in states[cell.key] if s.failed},

@@ -1,4 +1,4 @@
-"""Replay past nights with the present configuration."""
+"""Replay past nights: what would the present settings have found?"""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 class Replayed(NamedTuple):
-    """The number of replayed nights, and the regressions that they would have raised."""
+    """How many nights were replayed, and which regressions they would have found."""
 
     nights: int
     raised: list[Raised]
 
 
 def replay_nights(context: MeasuringContext, watcher: Watcher) -> Replayed:
-    """Replay the stored nights, with one more revision in each. Writes nothing."""
+    """Replay the stored nights one revision at a time. Nothing is written."""
     plan = context.plan()
     settings = context.config.detect
     columns = measurement_columns(context.store, watched_metrics(plan, settings), context.results)

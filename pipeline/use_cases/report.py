@@ -1,4 +1,4 @@
-"""The stage report: write the tables of every line and the report page."""
+"""The stage report: write the tables of every line, and the report of the night."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENDINGS = {"markdown": "md", "csv": "csv", "json": "json"}
 
 
 class WrittenReport(NamedTuple):
-    """The files of the tables, the page, and what the page shows."""
+    """The written files, and what the report shows."""
 
     tables: list[Path]
     page: Path
@@ -65,7 +65,7 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
 def read_report(
     context: MeasuringContext, plan: Plan, detected: Detected, *, save: bool
 ) -> NightReport:
-    """Read what the report of a plan shows; with ``save``, keep what is new for the next time."""
+    """Read from the store what the report of a plan shows."""
     unbuilt_cells = unbuilt(context.results, plan.cells)
     settings = context.config.report
     return read_night(
@@ -74,7 +74,7 @@ def read_report(
 
 
 def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[MeasuredSubject]]:
-    """Return the grids of a layout, by file name.
+    """Return the tables of a layout by file name.
 
     A layout that compares revisions has a file for each workload and number of clients; one that
     compares workloads has a single file.
@@ -88,7 +88,7 @@ def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[M
 
 
 def _write(path: Path, render: Callable[[Grid], str], grids: Sequence[Grid]) -> Path:
-    """Write grids into a file atomically."""
+    """Write tables to a file, completely or not at all."""
     texts = [render(grid) for grid in grids]
     text = f"[{','.join(texts)}]\n" if path.suffix == ".json" else "\n".join(texts)
     return write_atomically(path, text)

@@ -1,4 +1,4 @@
-"""The command that measures a regression again."""
+"""Write the command that measures a regression again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIGURES = 3
 
 
 def reproduce(context: MeasuringContext, plan: Plan, regression: Regression) -> str:
-    """Return the command that measures a regression again from scratch.
+    """Return the shell command that measures a regression again from nothing.
 
     For a change of a level the command compares the culprit with its parent, or the first bad
     revision with the last good one, in the steps that changed most; for a creep, the newest

@@ -1,4 +1,4 @@
-"""Reserve this machine for a night, and tune it if configured."""
+"""Reserve this machine for a night, and tune it if that is configured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def reserved(context: MeasuringContext) -> Iterator[None]:
-    """Hold the lease of this machine for a whole night, and tune it if ``[tune] nightly`` is set.
+    """Hold the lease of this machine for a night, and tune the machine if ``[tune]`` says so.
 
     A machine that only evaluates results, such as a hub, is not tuned, and root is not needed. The
     lease spans all stages, so no other process can begin to measure between two of them.

@@ -33,7 +33,7 @@ def check_tools(context: MeasuringContext) -> None:
 
 
 class RunResult(NamedTuple):
-    """What a stage run did: the runs that have bundles, and why others have none.
+    """Which runs have bundles now, and why others have none.
 
     ``harness_errors`` is by the names of runs.
     """
@@ -50,7 +50,7 @@ def run_stage(
     on_bundle: Callable[[Cell, int, Path], None],
     keys: Sequence[str] = (),
 ) -> RunResult:
-    """Measure what is left of a plan for this machine's class.
+    """Measure what is left of a plan on this machine.
 
     With ``keys``, only cells whose keys begin so are measured; UserError if the plan lacks one. The
     controls of this machine are measured first and last, once a night (a day in UTC). Bundles of an
@@ -61,8 +61,9 @@ def run_stage(
     for key in keys:
         if not any(cell.key.startswith(key) for cell in plan.due):
             raise UserError(
-                f"the plan of {context.machine_class} has no cell {key}; both machines need the "
-                "same revisions: copy discovered.json from the machine that planned"
+                f"the plan of the machine class {context.machine_class} has no cell {key}; both "
+                "machines need the same revisions: copy discovered.json from the machine that "
+                "planned"
             )
     with context.workspace.held():
         context.ingest()
@@ -91,7 +92,7 @@ def build_and_measure(
     *,
     needs_build: bool = True,
 ) -> RunResult:
-    """Make the builds of runs and execute those that have one. The workspace has to be held.
+    """Make the needed builds and execute the runs. The caller holds the machine's lease.
 
     Raises UserError for a machine that is not fit to measure, and with ``needs_build`` if no build
     can be made.
@@ -104,7 +105,10 @@ def build_and_measure(
         _LOG.warning(f"{why}; the night continues without it")
     for group in identical(list(builds.made.values())):
         names = ", ".join(build.version for build in group)
-        watcher.note(f"{group[0].target} {names} are the same binary: controls of each other")
+        watcher.note(
+            f"{group[0].target} {names} are the same binary: differences between their results "
+            "are noise"
+        )
     built = [run for run in runs if build_key(run[0]) in builds.made]
     return measure(context, built, builds, watcher, on_bundle)
 
@@ -116,7 +120,7 @@ def measure(
     watcher: Watcher,
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> RunResult:
-    """Execute runs whose builds are made. The workspace has to be held.
+    """Execute runs whose builds exist. The caller holds the machine's lease.
 
     Raises UserError if the machine is not fit to measure.
     """

@@ -1,4 +1,4 @@
-"""The stage site: write the trends as static pages."""
+"""The stage site: write the trends of all results as static pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_site(
     output: Path | None = None,
     night: NightReport | None = None,
 ) -> Path:
-    """Write the site of a plan, with links to its issues; return its first page.
+    """Write the site of a plan, with links to issues; return its first page.
 
     ``night`` is the report, if it has been read from the store already. With an ``output`` of its
     own, the site writes nothing into the results.
@@ -53,7 +53,7 @@ def make_site(
 def _explanations(
     context: MeasuringContext, detected: Detected, known: Mapping[str, KnownRegression]
 ) -> list[tuple[Regression, Explanation]]:
-    """Return the regressions with an explanation between their present revisions."""
+    """Return the explanations that belong to the present state of a regression."""
     present = {name: row.regression for name, row in known.items()}
     present |= {one.fingerprint: one for one in detected.regressions}
     return [

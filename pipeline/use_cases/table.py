@@ -1,4 +1,4 @@
-"""Tables in the published layouts."""
+"""Make tables of results in the published layouts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class TableRequest(NamedTuple):
-    """The requested tables; empty fields stand for the defaults of the layout.
+    """Which tables to make; empty fields mean the defaults of the layout.
 
     ``chosen`` is the name of one table of the configuration, or columns as
     ``target:version[@build options][+config]``; empty for the tables of lines. With ``absolute``,
@@ -46,7 +46,7 @@ class TableRequest(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Tables, how many measured revisions of each line are left out, and what is not measured.
+    """The tables, how many revisions each line leaves out, and which columns lack results.
 
     ``missing`` are the columns of a chosen table that lack results.
     """
@@ -57,14 +57,14 @@ class Tables(NamedTuple):
 
 
 class LineTables(NamedTuple):
-    """The tables of a line, and whether they show all of its revisions."""
+    """The tables of one line, and whether they show all of its revisions."""
 
     grids: list[Grid]
     whole: bool
 
 
 def newest_tables(context: PlanningContext, line: Line, columns: int) -> LineTables:
-    """Return the tables of a line with its first revision and the newest, at most so many."""
+    """Return the tables of a line with its first and its newest revisions."""
     short, left_out = newest_revisions(
         line, measured_cells(context.store), newest=columns - 1, long=columns
     )
@@ -73,7 +73,7 @@ def newest_tables(context: PlanningContext, line: Line, columns: int) -> LineTab
 
 
 def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
-    """Return tables of measured and imported lines.
+    """Return tables of measured and imported results.
 
     Of long lines they show what :func:`newest_revisions` chooses, unless ``every`` revision is
     asked for. Raises UserError for an unknown layout, line or metric, and if there is no data.
@@ -200,7 +200,7 @@ def _shown(grids: list[Grid], layout: str, absolute: bool) -> list[Grid]:
 
 
 def _check(layout: str, metric: str) -> None:
-    """Refuse an unknown layout, and a metric for a layout with fixed metrics."""
+    """Refuse a layout that does not exist, or a metric that the layout cannot show."""
     if layout and layout not in LAYOUTS:
         raise UserError(f"there is no layout {layout!r}; {did_you_mean(layout, LAYOUTS)}")
     if layout and metric and not LAYOUTS[layout].any_metric:
@@ -210,7 +210,7 @@ def _check(layout: str, metric: str) -> None:
 def _lines(
     context: PlanningContext, asked: TableRequest
 ) -> tuple[list[list[MeasuredSubject]], dict[str, int]]:
-    """Return the results of all lines, or of one, and how many revisions are left out of each."""
+    """Return the results of one or all lines, and how many revisions are left out."""
     line = asked.line
     imported = {each.name: each for each in imported_lines(context.store)}
     plan = Plan(lines=(imported[line],), repetitions=1) if line in imported else context.plan()

@@ -1,4 +1,4 @@
-"""Tune this machine by hand: set, restore, preview."""
+"""Change kernel settings of this machine by hand, restore them, or show what would change."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pipeline.machine.tune.tuner import TuneOutcome
 
 
 def foresee_tuning(section: TuneSection) -> list[TuneOutcome]:
-    """Return the changes that :func:`tune_machine` would make."""
+    """Return which kernel settings :func:`tune_machine` would change."""
     return this_machine().foreseen(section.settings) + one_shot.foreseen(section.settings)
 
 
 def tune_machine(section: TuneSection) -> list[TuneOutcome]:
-    """Apply the settings of a section while nobody measures; the original values are recorded."""
+    """Change the kernel settings that ``[tune]`` names, while nobody measures."""
     tuner = this_machine()
     with machine_lease().held():
         outcomes = tuner.set(section.settings, by_hand=True)
@@ -26,20 +26,20 @@ def tune_machine(section: TuneSection) -> list[TuneOutcome]:
 
 
 class TuneStatus(NamedTuple):
-    """The settings changed now, if any, and those that a section would change."""
+    """Which kernel settings are changed now, and which ``[tune]`` would change."""
 
     tuned: Tuned | None
     foreseen: list[TuneOutcome]
 
 
 def tune_status(section: TuneSection) -> TuneStatus:
-    """Return the changed settings, and what the section would change, without one-time actions."""
+    """Return which kernel settings are changed now, and which ``[tune]`` would change."""
     tuner = this_machine()
     return TuneStatus(tuner.record.read(tuner.host.boot), tuner.foreseen(section.settings))
 
 
 def restore_machine(*, left: bool) -> list[TuneOutcome]:
-    """Restore the original settings; with ``left`` only those that a night has set."""
+    """Restore the original kernel settings; with ``left`` only those of a night."""
     tuner = this_machine()
     with machine_lease().held():
         return restore_night(tuner) if left else tuner.restore()

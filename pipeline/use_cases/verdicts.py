@@ -1,4 +1,4 @@
-"""Verdicts of the hub on experiments that a bench measured, from its bundles alone."""
+"""Judge on the hub, from bundles alone, the experiments that a bench measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 def set_aside_decided(
     context: MeasuringContext, request: BenchRequest, brought: Collection[str]
 ) -> None:
-    """Archive the decided experiments of reopened regressions that a bench measured anew.
+    """Move away the old experiments of reopened regressions that were measured anew.
 
     ``brought`` are the experiments that it has files of.
     """
@@ -41,7 +41,7 @@ def set_aside_decided(
 def judge_experiments(
     context: MeasuringContext, request: BenchRequest, brought: Collection[str] = ()
 ) -> bool:
-    """Judge the experiments of a request, and record what changed; whether one was confirmed.
+    """Judge experiments and record the outcomes; return whether one was confirmed.
 
     Times and authors are the hub's. An undecided experiment in ``brought`` counts as continued with
     the present evidence, even without a new block. A result that exists is not recorded again.
@@ -64,11 +64,13 @@ def judge_experiments(
 
 @contextmanager
 def _of_one(regression: Regression) -> Iterator[None]:
-    """Let an error in the experiments of one regression not stop the others."""
+    """Keep an error about one regression from stopping the others."""
     try:
         yield
     except UserError as error:
-        _LOG.warning(f"{regression.fingerprint} is not judged: {error}")
+        _LOG.warning(
+            f"the experiments about regression {regression.fingerprint} are not judged: {error}"
+        )
 
 
 def _judge_confirmation(

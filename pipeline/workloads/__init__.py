@@ -1,4 +1,4 @@
-"""The workload families, by name; each has its own folder."""
+"""The workload families, as sysbench or db_bench, by name."""
 
 from __future__ import annotations
 

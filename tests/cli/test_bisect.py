@@ -48,7 +48,7 @@ def _offline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--metric", "qpss"), "there is no metric 'qpss'; did you mean qps?"),
         (("--budget", "30"), "--budget: '30' is not a duration"),
         (("--smallest", "2"), "--smallest: '2' is not a percentage"),
-        (("--budget", "0s"), "--budget: 0s is not above zero"),
+        (("--budget", "0s"), "--budget must be above zero, not 0s"),
         (("--step", "point-qury"), "did you mean point-query"),
         (("--bad", "17.8"), "maven has no postgres 17.8"),
     ],

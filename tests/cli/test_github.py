@@ -89,7 +89,7 @@ def test_a_repository_as_documented_lacks_nothing(
     assert ran.out.splitlines() == [
         "note: required checks: 'nightshift / sqlite on small' is required, and a pull request "
         "that nobody labels never gets it -> label every pull request, or do not require it",
-        "0 missing, 9 checks good",
+        "0 settings missing, 9 checks good",
     ]
     assert {asked.method for asked in fake.asked} == {"GET"}
     found = check("acme/db", "--format", "json").json
@@ -290,14 +290,14 @@ def test_hosted_runners_need_no_runner_and_no_approval_of_everybody(
     acme.settings.approval_policy = "first_time_contributors"
     without(NIGHTLY)(acme)
     text(MEASURES, "{target: sqlite}", "{target: sqlite, runner: '\"ubuntu-24.04\"'}")(acme)
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_a_private_repository_has_no_approval_policy(acme: Repository, check: Check) -> None:
     acme.access.private = True
     acme.pushed = NOW - timedelta(days=300)
     acme.settings.approval_policy = "first_time_contributors"
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_what_a_token_may_not_read_is_named_with_the_permission(
@@ -318,7 +318,7 @@ def test_files_that_are_no_workflows_are_none(acme: Repository, check: Check) ->
     acme.add_workflow("list.yml", "y", text="- a")
     acme.add_workflow("jobs.yml", "z", text="on: push\njobs: [1]")
     acme.add_workflow("dynamic/dependabot/dependabot-updates", "Dependabot")
-    assert "0 missing" in check().out
+    assert "0 settings missing" in check().out
 
 
 def test_mistakes_are_one_line_and_exit_with_2(
@@ -328,7 +328,7 @@ def test_mistakes_are_one_line_and_exit_with_2(
     assert "acme/other does not exist, or the token may not" in check("acme/other", code=2).err
     assert "'acme' is not of the form OWNER/NAME" in check("acme", code=2).err
     fake.fault = lambda _: failing(502)
-    assert "acme/db was not checked: GitHub answers 502" in check(code=2).err
+    assert "the repository acme/db could not be checked: GitHub answers 502" in check(code=2).err
     fake.fault = lambda _: None
     monkeypatch.setenv("GITHUB_TOKEN", "unknown")
     assert "GitHub rejects the token in GITHUB_TOKEN" in check(code=2).err

@@ -43,7 +43,7 @@ def settled(machine: Machine) -> dict[str, bytes]:
 def test_set_status_restore(nightshift: Nightshift, machine: Machine) -> None:
     before = settled(machine)
     assert nightshift("tune", "status").out.startswith(
-        "nothing is tuned\n`nightshift tune set` would change:\n"
+        "no kernel setting of this machine is changed\n`nightshift tune set` would change:\n"
     )
     tuned = nightshift("tune", "set")
     assert (tuned.code, tuned.err) == (0, "")
@@ -59,7 +59,7 @@ def test_set_status_restore(nightshift: Nightshift, machine: Machine) -> None:
     assert f"swappiness {SWAPPINESS}: 1 -> 60\n" in restored.out
     assert settled(machine) == before
     again = nightshift("tune", "restore")
-    assert (again.code, again.out) == (0, "nothing is tuned\n")
+    assert (again.code, again.out) == (0, "no kernel setting of this machine is changed\n")
 
 
 def test_a_dry_run_changes_nothing(nightshift: Nightshift, machine: Machine) -> None:
@@ -97,7 +97,7 @@ def test_what_refuses_is_exit_code_2_and_all_else_is_done(
     assert ran.code == 2
     reported, last = ran.err.splitlines()
     assert reported == f"nightshift: tune: swappiness {SWAPPINESS}: not 1: Read-only file system"
-    assert last.startswith("nightshift: 1 value cannot be set")
+    assert last.startswith("nightshift: 1 value could not be set")
     assert machine.host.tree.read("/sys/devices/system/cpu/intel_pstate/no_turbo") == "1"
 
 
@@ -157,7 +157,8 @@ def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
 ) -> None:
     before = settled(machine)
     nightshift("tune", "set")
-    assert nightshift("tune", "restore", "--left").out == "nothing is tuned\n"
+    restored = nightshift("tune", "restore", "--left")
+    assert restored.out == "no kernel setting of this machine is changed\n"
     assert settled(machine) != before
     nightshift("tune", "restore")
     tuner = Tuner(machine.host, TuneRecord(tune_record()))

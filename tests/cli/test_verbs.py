@@ -325,7 +325,7 @@ def test_an_issue_keeps_its_explanation_when_its_line_is_no_more(
     assert (folder / issue).read_text() == text
 
 
-FIRST_LOOK = "after one repetition; the second decimal is still uncertain:"
+FIRST_LOOK = "results after one run of each cell; further runs may still change the second decimal:"
 
 
 def test_a_night_measures_shows_and_reports(
@@ -447,7 +447,7 @@ def test_targets_lists_every_source_and_what_is_missing(
     ("args", "said"),
     [
         (("postgrez", "17.5"), "there is no target 'postgrez'; did you mean postgres?"),
-        (("postgres",), "give a revision of postgres; `nightshift discover postgres` lists"),
+        (("postgres",), "name the revision of postgres to build; `nightshift discover"),
         (("postgres", "17.5", "--source", "gitt"), "has no source 'gitt'; did you mean git?"),
         (("postgres", "1", "--branch", "x"), "the source maven has no branch"),
         (("sqlite", "1", "--repository", "/no/where"), "/no/where cannot be read ("),

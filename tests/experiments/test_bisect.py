@@ -171,9 +171,11 @@ def test_progress_is_said() -> None:
 
 
 def test_ends_that_cannot_be_measured_are_the_users() -> None:
-    with pytest.raises(UserError, match=r"^c39 cannot be measured: its build failed"):
+    with pytest.raises(UserError, match=r"^the revision c39 cannot be measured: its build failed"):
         searched(simulated({}, dead=[39]))
-    with pytest.raises(UserError, match=r"^c0 cannot be measured: 2 runs .* no qps of insert"):
+    with pytest.raises(
+        UserError, match=r"^the revision c0 cannot be measured: 2 .* no qps of insert"
+    ):
         searched(simulated({}, failing=[0]))
     with pytest.raises(
         UserError,

@@ -110,7 +110,7 @@ def test_revisions_that_do_not_build_may_be_the_culprit() -> None:
         ("c19", "c20"),
         "c21",
     )
-    with pytest.raises(UserError, match="c39 cannot be counted; name another revision"):
+    with pytest.raises(UserError, match="the instructions of c39 cannot be counted; name"):
         searched(CountedLine({20: 0.05}, seed=7, broken=[39]), count=40)
 
 

@@ -62,7 +62,7 @@ def test_a_mistake_is_one_line(two: Simulation) -> None:
     for words, said in (
         ((same, same, "--metric", "qbs"), "there is no metric 'qbs'"),
         ((same, same, "--budget", "5"), "--budget: '5' is not a duration"),
-        ((same, same, "--smallest", "0%"), "0% is not above zero"),
+        ((same, same, "--smallest", "0%"), "must be above zero, not 0%"),
         ((same, f"{same}+wall"), "sqlite has no config 'wall'"),
         ((same, "sqlite:/nowhere"), "there is no folder /nowhere"),
         ((same, "rocksdb:9.11.2"), "does not run on sqlite and rocksdb"),

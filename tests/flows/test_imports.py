@@ -216,9 +216,9 @@ def test_another_value_at_one_revision_is_another_repetition(alone: Simulation) 
     ("arguments", "said"),
     [
         (("hyperfine", "missing.json"), "missing.json cannot be read"),
-        (("hyperfine", "bad.json"), "bad.json: not valid JSON"),
+        (("hyperfine", "bad.json"), "bad.json: the file is not valid JSON"),
         (("hyperfine", str(DATA / FILES["hyperfine"])), "give --revision"),
-        (("go", "empty"), "no result; is the format go?"),
+        (("go", "empty"), "no benchmark result was found; check that the format is go"),
         (
             ("otava", str(DATA / FILES["otava"]), "--revision", "1"),
             "the files name 10 revisions",

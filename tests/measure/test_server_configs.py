@@ -116,13 +116,13 @@ def test_a_version_in_no_range_is_refused(tmp_path: Path) -> None:
         ('target = "mysqld"\nextends = "z12a"', "no target 'mysqld'; did you mean mysql"),
         ('target = "mysql"\nextends = "z12"', "no config 'z12'; did you mean z12a"),
         ('target = "mysql"\nfile = "none.cnf"', "none.cnf cannot be read"),
-        ('target = "mysql"', "set file, or extends with lines"),
+        ('target = "mysql"', "set either file, or extends together with lines"),
         ('target = "mysql"\nextends = "mine"', "cannot extend itself"),
         ('target = "mysql"\nextends = "z12a"\nlines = ["a\\nb"]', "each of lines is one line"),
         (
             'target = "mysql"\nextends = "two"\n[[config]]\nname = "two"\ntarget = "mysql"\n'
             'extends = "mine"',
-            "mine extends two extends mine; end the circle",
+            "mine extends two extends mine; remove one `extends`",
         ),
         (
             'target = "mysql"\nextends = "z12a"\n[[config]]\nname = "z12a"\ntarget = "mysql"\n'

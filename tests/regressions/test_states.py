@@ -84,7 +84,7 @@ def test_every_state_meets_every_event(state: RegressionState, kind: EventKind) 
     expected = state if kind in (E.FOUND, E.UNDECIDED, E.BISECTED) else AFTER[state].get(kind)
     assert history.allows(kind) is (expected is not None) is ((state, kind) in TRANSITIONS)
     if expected is None:
-        with pytest.raises(UserError, match=f"f is {state.value}, so it cannot become"):
+        with pytest.raises(UserError, match=f"regression f is {state.value}, so it cannot become"):
             history.add(event(kind))
         return
     history.add(event(kind))

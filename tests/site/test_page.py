@@ -241,7 +241,7 @@ def test_without_measurements_there_is_still_a_page(tmp_path: Path) -> None:
     )
     text = path.read_text(encoding="utf-8")
     assert "Detection has not run yet." in text
-    assert "Nothing of this line was measured yet." in text
+    assert "This line has not been measured yet." in text
     assert "17.5: the build of postgres 17.5 failed: &lt;x.c&gt;:1: error" in text
     assert "Not measured yet" not in text
 

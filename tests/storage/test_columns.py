@@ -140,7 +140,7 @@ def test_a_damaged_file_is_not_used(
     (path,) = (tmp_path / DERIVED).iterdir()
     path.write_bytes(content or path.read_bytes()[:-100])
     assert values(measurement_columns(store, METRICS, tmp_path, save=True)) == in_store(store)
-    assert "is damaged and was not used" in caplog.text
+    assert "is damaged, so the whole store is read" in caplog.text
     caplog.clear()
     assert values(measurement_columns(store, METRICS, tmp_path)) == in_store(store)
     assert not caplog.text

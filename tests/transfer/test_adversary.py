@@ -255,7 +255,7 @@ def batch_with_a_hostile_name(box: Box) -> None:
     box.claim("../../\x1b[31m\n" + "x" * 2000)
 
 
-@attack(MEASURES, "names no batch")
+@attack(MEASURES, "does not say which batch")
 def no_batch(box: Box) -> None:
     (box.folder / CLAIM).unlink()
 
@@ -584,7 +584,7 @@ def test_a_place_of_no_class(hub: Hub) -> None:
     (tampered.folder / SUMS).unlink()
     ran = hub.collect("tampered")
     assert ran.code == 2
-    assert "names no batch" in ran.err
+    assert "does not say which batch" in ran.err
     assert hub.state() == before
 
 

@@ -88,11 +88,11 @@ def revisions(rows: Any) -> list[str]:
     [
         (("--line", "minor"), "there is no line 'minor'; did you mean minors?"),
         (("--budget", "30"), "--budget: '30' is not a duration"),
-        (("--budget", "0s"), "--budget: 0s is not above zero"),
+        (("--budget", "0s"), "--budget must be above zero, not 0s"),
         (("--count", "0"), "'--count'"),
         (("--since", "17.12"), "the line minors has no revision 17.12"),
         (("--until", "new"), "the line minors has no revision new"),
-        (("--since", "17.9", "--until", "17.0"), "17.9 does not come before 17.0 on minors"),
+        (("--since", "17.9", "--until", "17.0"), "17.9 is not older than --until 17.0 on the line"),
     ],
 )
 def test_what_is_refused(

@@ -185,7 +185,7 @@ def test_what_is_printed_beside_results(
 def test_an_error_is_printed_however_quiet(nightshift: Nightshift) -> None:
     ran = nightshift("build", "postgres", "--quiet")
     assert ran.code == 2
-    assert ran.err.startswith("nightshift: give a revision of postgres; ")
+    assert ran.err.startswith("nightshift: name the revision of postgres to build; ")
     assert "results/logs" in ran.err
 
 

@@ -1,1 +1,1 @@
-"""Comparison of the field's engines: the same series and questions in one table."""
+"""Compare this detection with other programs on the same series."""

@@ -1,4 +1,4 @@
-"""The compared engines, ours and others, each a function from values to indices.
+"""The compared detection programs, ours and others, with one interface.
 
 Other engines run in their own environments (``tools/oracle``), because they need other versions of
 numpy. A process of such an environment runs ``serve.py`` and measures the duration of a call
@@ -28,7 +28,7 @@ ALARMS_PER_1000 = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The result of one call: indices of first values after changes, and its seconds."""
+    """What a detection program found in a series, and how many seconds it took."""
 
     indices: list[int]
     seconds: float
@@ -38,27 +38,27 @@ Engine = Callable[[Floats], Run]
 
 
 class NotInstalledError(Exception):
-    """An engine is not installed; the message says how to install it."""
+    """A compared program is not installed; the text says how to install it."""
 
 
 class EngineError(Exception):
-    """An engine's process ended before it responded."""
+    """The process of a compared program ended before it answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineEnvironment:
-    """An environment beside ours. packages: those whose versions matter."""
+    """A Python environment for compared programs, beside ours."""
 
     name: str
     packages: tuple[str, ...]
 
     @property
     def command(self) -> str:
-        """The command that installs it, to be run in the project's folder."""
+        """The command that installs the environment."""
         return f"tools/oracle {self.name}"
 
     def interpreter(self) -> Path:
-        """Its Python: $NIGHTSHIFT_<NAME>, or where ``tools/oracle`` puts it. May not exist."""
+        """The path of the environment's Python, which may not exist."""
         chosen = os.environ.get(f"NIGHTSHIFT_{self.name.upper()}")
         return Path(chosen or f"{sys.prefix}-{self.name}") / "bin" / "python"
 
@@ -69,7 +69,7 @@ RIVALS = EngineEnvironment("rivals", ("signal-processing-algorithms", "ruptures"
 
 @dataclass(frozen=True, slots=True)
 class EngineEntry:
-    """An engine of the table.
+    """A detection program in the table of the comparison.
 
     about: its setting. share: its share of the trials, less than 1 for a slow one. longest: length
     beyond which it is not timed. environment, engine, options: for another engine, the arguments of
@@ -143,7 +143,7 @@ ENTRIES: Mapping[str, EngineEntry] = MappingProxyType(
 
 
 class EngineProcess:
-    """A running ``serve.py``."""
+    """A running process of compared programs."""
 
     def __init__(
         self, questions: IO[str], answers: IO[str], environment: EngineEnvironment
@@ -154,7 +154,7 @@ class EngineProcess:
         self.versions: dict[str, str] = self.ask(packages=environment.packages)["versions"]
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The response to a request of ``serve.py``. Raises EngineError."""
+        """Send a request to the process and return its answer. Raises EngineError."""
         try:
             self._questions.write(json.dumps(request) + "\n")
             self._questions.flush()
@@ -172,7 +172,7 @@ class EngineProcess:
     def run(
         self, engine: str, options: Mapping[str, Any], series: Sequence[Sequence[float | None]]
     ) -> dict[str, Any]:
-        """Run an engine over series: indices, p-values and seconds of each."""
+        """Let a program search series; return changes, p-values and seconds."""
         return self.ask(
             engine=engine, options=dict(options), series=[list(values) for values in series]
         )
@@ -182,7 +182,7 @@ class EngineProcess:
 def process(
     environment: EngineEnvironment, interpreter: Path | None = None
 ) -> Iterator[EngineProcess]:
-    """Start an environment's engines, optionally with another interpreter than its usual one.
+    """Start the process of an environment's programs.
 
     Raises NotInstalledError if it is missing, EngineError if its packages are.
     """
@@ -206,7 +206,7 @@ def process(
 
 
 def ours(method: str) -> Engine:
-    """One of our methods at the default budget."""
+    """Return one of our detection methods in the common interface."""
 
     def run(values: Floats) -> Run:
         start = time.perf_counter()
@@ -218,7 +218,7 @@ def ours(method: str) -> Engine:
 
 
 def other(entry: EngineEntry, running: EngineProcess) -> Engine:
-    """Another engine, in a process of its environment."""
+    """Return another detection program in the common interface."""
 
     def run(values: Floats) -> Run:
         answer = running.run(entry.engine, entry.options, [values.tolist()])

@@ -1,4 +1,4 @@
-"""The progress of a long comparison and its remaining time, on standard error."""
+"""Show how far a long comparison of programs is, and the time left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENOUGH = 100
 
 
 class Progress:
-    """Counts the calls of engines that run one after the other.
+    """Counts how often compared programs were called, and estimates the time left.
 
     planned: the expected calls of each engine. guess: seconds per call.
     """
@@ -39,7 +39,7 @@ class Progress:
             sys.stderr.flush()
 
     def settle(self, engine: str, left: int) -> None:
-        """Correct the remaining calls of an engine: some questions need fewer calls than planned.
+        """Correct how many calls of a program are still to come.
 
         The time since its last call was spent on something else and does not count for its pace.
         """
@@ -47,7 +47,7 @@ class Progress:
         self._last = time.monotonic()
 
     def seconds_left(self) -> float:
-        """The remaining seconds at the current pace of each engine."""
+        """The expected seconds until the comparison ends."""
         return sum(calls * self._pace(engine) for engine, calls in self._left.items())
 
     def _pace(self, engine: str) -> float:

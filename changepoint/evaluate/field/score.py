@@ -1,4 +1,4 @@
-"""The questions to every engine on every kind of noise, and their scores.
+"""Score how well each compared program finds simulated changes.
 
 Alarms, recall and delay are those of ``evaluate.nightly``. This module adds two: F1 on series with
 several steps, and how often an interval contains the place.
@@ -29,7 +29,7 @@ APART = 30
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Found changes and true steps over all series.
+    """How many found changes are right, and how many true steps were found.
 
     right: steps with a change within the margin. found: changes. there: steps. A second change at
     the same step is a wrong one.
@@ -41,23 +41,23 @@ class Matched:
 
     @property
     def precision(self) -> float:
-        """The share of changes that are right; 1 if there is none."""
+        """The share of found changes that are true; 1 if none was found."""
         return self.right / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of steps that were found; 1 if there is none."""
+        """The share of true steps that were found; 1 if there are none."""
         return self.right / self.there if self.there else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1 if there are neither steps nor changes."""
+        """The harmonic mean of precision and recall."""
         both = self.found + self.there
         return 2.0 * self.right / both if both else 1.0
 
 
 def stepped(noise: Noise, random: np.random.Generator) -> tuple[Floats, list[int]]:
-    """A series of 400 positions with 0 to 4 steps of 2 to 10 %, up or down, and their places."""
+    """Return a simulated series with up to four steps, and where they are."""
     values = draw(noise, SeriesShape(LENGTH, 1), random, sigma=SIGMA)
     count = int(random.integers(0, MOST_STEPS + 1))
     # Drawn without the gaps, which are then inserted: every allowed set of places is possible.
@@ -70,7 +70,7 @@ def stepped(noise: Noise, random: np.random.Generator) -> tuple[Floats, list[int
 
 
 def match(pairs: Iterable[tuple[list[int], list[int]]]) -> Matched:
-    """Count (changes found, steps there) of each series; steps are over two margins apart."""
+    """Count which found changes belong to which true steps."""
     right = found = there = 0
     for changes, steps in pairs:
         right += sum(any(abs(change - step) <= MARGIN for change in changes) for step in steps)
@@ -82,14 +82,14 @@ def match(pairs: Iterable[tuple[list[int], list[int]]]) -> Matched:
 def several(
     indices: Callable[[Floats], list[int]], noise: Noise, trials: int, seed: int
 ) -> Matched:
-    """Run an engine over ``trials`` series with several steps."""
+    """Let a program search ``trials`` simulated series with several steps."""
     random = np.random.default_rng(seed)
     drawn = (stepped(noise, random) for _ in range(trials))
     return match((indices(values), steps) for values, steps in drawn)
 
 
 def located(method: str, noise: Noise, step: float, trials: int, seed: int) -> Rate:
-    """How often the interval of the change nearest to a step, if any, contains its place."""
+    """Return how often the interval of a found change holds the place of the true step."""
     random = np.random.default_rng(seed)
     held = found = 0
     for _ in range(trials):

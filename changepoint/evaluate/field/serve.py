@@ -1,4 +1,4 @@
-"""Run other projects' engines over series, in their own environments.
+"""Run detection programs of other projects, in their own Python environments.
 
 Imports nothing of ours, because our packages are not installed there. Each line on standard input
 is one request, each line on standard output its response, both JSON:
@@ -33,7 +33,7 @@ Found = tuple[list[int], list[float], list[float]]
 
 
 def otava(values: Values, **options: Any) -> Found:
-    """Apache Otava's analysis, with the options of its compute_change_points."""
+    """Search a series with Apache Otava."""
     analysis = import_module("otava.analysis")
     # As otava.series prepares the values of a metric.
     analysis.fill_missing(values)
@@ -45,7 +45,7 @@ def otava(values: Values, **options: Any) -> Found:
 
 
 def otava_append(values: Values, *, appended: int) -> Found:
-    """Otava's own way to add a value: the last ``appended`` ones, one at a time."""
+    """Search a growing series with Apache Otava, one new value at a time."""
     otava_series = import_module("otava.series")
     known = len(values) - appended
     metrics = {"value": otava_series.Metric(1, 1.0)}
@@ -62,7 +62,7 @@ def otava_append(values: Values, *, appended: int) -> Found:
 
 
 def mongodb(values: Values, *, pvalue: float, permutations: int) -> Found:
-    """The energy statistic with a permutation test of signal-processing-algorithms."""
+    """Search a series with MongoDB's signal-processing-algorithms."""
     package = import_module("signal_processing_algorithms.energy_statistics.energy_statistics")
     # It permutes with numpy's global generator, seeded so that a series always has the same result.
     np.random.seed(0)
@@ -73,7 +73,7 @@ def mongodb(values: Values, *, pvalue: float, permutations: int) -> Found:
 
 
 def pelt(values: Values, *, penalty: float) -> Found:
-    """PELT of ruptures on squared error; a change costs ``penalty`` * log(length) variances.
+    """Search a series with PELT of the library ruptures.
 
     The variance is that of the noise, from the median absolute difference of neighbours, which a
     change does not inflate; if that is 0, half the mean square of those differences.
@@ -92,7 +92,7 @@ def pelt(values: Values, *, penalty: float) -> Found:
 
 
 def kernel(values: Values, *, penalty: float) -> Found:
-    """KernelCPD of ruptures with its Gaussian kernel; a change costs ``penalty`` * log(length)."""
+    """Search a series with KernelCPD of the library ruptures."""
     ruptures = import_module("ruptures")
     start = time.perf_counter()
     model = ruptures.KernelCPD(kernel="rbf").fit(np.array(values))
@@ -111,7 +111,7 @@ ENGINES: dict[str, Callable[..., Found]] = {
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The response to one request."""
+    """Return the answer to one request."""
     if "packages" in request:
         versions = {name: version(name) for name in request["packages"]}
         return {"versions": {"Python": platform.python_version(), **versions}}
@@ -125,7 +125,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Respond until standard input ends."""
+    """Answer requests until standard input ends."""
     warnings.simplefilter("ignore")
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")

@@ -1,4 +1,4 @@
-"""Durations of engines on the same series, in pairs of one run."""
+"""Measure how long the compared programs take for the same series."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Spread:
 
     @classmethod
     def of(cls, numbers: list[float]) -> Spread:
-        """Of at least two numbers."""
+        """Return the median and the quartiles of at least two numbers."""
         return cls(*statistics.quantiles(numbers, n=4, method="inclusive"))
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Durations of an engine and of another one, and the speed ratio of the first."""
+    """How long two programs took for the same series, and the ratio."""
 
     seconds: Spread
     others: Spread
@@ -45,12 +45,12 @@ class Pairs:
 
 
 def machine() -> str:
-    """Describe the machine: under load a long call is interrupted more often than a short one."""
+    """Describe this machine and how busy it is."""
     return f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
 
 
 def series(length: int, seed: int, *, steps: bool = True) -> Floats:
-    """Normal noise of 2 %, with or without a step of 5 % up or down every 250 values."""
+    """Return a simulated series with or without steps."""
     values = np.random.default_rng(seed).normal(100.0, 2.0, length)
     if steps:
         values[np.arange(length) // STEP_EVERY % 2 == 1] *= 1.05
@@ -58,14 +58,14 @@ def series(length: int, seed: int, *, steps: bool = True) -> Floats:
 
 
 def seconds(engine: Engine, length: int, calls: int, seed: int) -> list[float]:
-    """Durations of ``calls`` calls on as many series."""
+    """Measure how many seconds ``calls`` calls take."""
     for i in range(WARM):
         engine(series(length, seed + i))
     return [engine(series(length, seed + i)).seconds for i in range(calls)]
 
 
 def paired(mine: Engine, theirs: Engine, drawn: Sequence[Floats], seed: int) -> Pairs:
-    """Time both on each series, in random order; the ratio is theirs / mine within a pair.
+    """Measure two programs on each series in random order.
 
     Each engine first processes the series for ``WARM_SECONDS``, as in a loop over many series.
     """

@@ -1,4 +1,4 @@
-"""The comparison table: every engine on every kind of noise, one row each."""
+"""The table that compares all programs on every kind of noise."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ LEGEND = (
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """An available engine, or the reason why it is not available."""
+    """A program that can be compared, or why it cannot."""
 
     name: str
     entry: EngineEntry
@@ -82,7 +82,7 @@ class Ready:
 
 
 def field_table(trials: int, seed: int, names: Sequence[str] = tuple(ENTRIES)) -> Iterator[str]:
-    """The lines of the comparison: versions, legend, then one row per engine and noise.
+    """Return the table of the comparison, with versions and legend.
 
     trials: series per figure; slow engines get a share of them, at least 2, as the table notes.
     """
@@ -113,7 +113,7 @@ def _described(name: str, entry: EngineEntry) -> str:
 def _ready(
     name: str, processes: dict[EngineEnvironment, EngineProcess | str], stack: ExitStack
 ) -> Ready:
-    """Start an engine; one process serves all engines of its environment."""
+    """Start a program that is to be compared."""
     entry = ENTRIES[name]
     if entry.method:
         return Ready(name, entry, ours(entry.method))
@@ -243,5 +243,5 @@ def _spread(spread: Spread) -> str:
 
 
 def _figure(number: float) -> str:
-    """Three digits, without an exponent."""
+    """Format a number with three digits."""
     return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"

@@ -1,4 +1,4 @@
-"""What formats share: the value that they read, and how units become metrics.
+"""What the readers of result formats share: the values they return, and conversion of units.
 
 A format is a module with one function: the text of a file, and the file's name, to values.
 """
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 
 class FormatError(ValueError):
-    """A file that is not in its format: one sentence, without the name of the file."""
+    """A result file is not in the expected format; one sentence without the file's name."""
 
 
 class ImportedValue(NamedTuple):
-    """A value of one step at one revision.
+    """One imported value: of one step at one revision.
 
     ``revision`` is empty if the file does not name it. ``unit`` is that of a value whose metric has
     none. ``made`` is the time of the revision, ``measured_at`` that of the measurement, ``machine``
@@ -43,7 +43,7 @@ ReadFormat = Callable[[str, Path], Sequence[ImportedValue]]
 
 
 class ResultFormat(NamedTuple):
-    """A format: what it is in a phrase, and its reader."""
+    """A result format of another program: its description and its reader."""
 
     help: str
     read: ReadFormat
@@ -77,7 +77,7 @@ _SHORT = 12
 
 
 def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
-    """Return the metric of values in a unit, the factor to its unit, and the unit that is left.
+    """Return which metric a unit means, the factor to convert it, and the rest of the unit.
 
     ``more`` says whether more is better, for a unit that does not say it.
     """
@@ -93,7 +93,7 @@ def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
 def imported_value(
     step: str, value: object, unit: str, *, more: bool = False, **rest: Any
 ) -> ImportedValue:
-    """Return a value in the metric of its unit; ``rest`` are the other fields.
+    """Return a value converted to the metric that its unit means.
 
     Raises FormatError if the value is no number.
     """
@@ -102,7 +102,7 @@ def imported_value(
 
 
 def number(value: object, what: str) -> float:
-    """Return a finite number, of a number or a text. Raises FormatError."""
+    """Return a number or a text as a finite number. Raises FormatError."""
     try:
         found = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -113,12 +113,12 @@ def number(value: object, what: str) -> float:
 
 
 def label_of(commit: str) -> str:
-    """Return the label of a revision: a commit's name shortened, any other text as it is."""
+    """Return the label of a revision: a short commit hash, or any other text unchanged."""
     return commit[:_SHORT] if COMMIT.fullmatch(commit) else commit
 
 
 def moment(text: object) -> datetime | None:
-    """Return the time that a text in ISO 8601 names, UTC without a zone; None for other texts."""
+    """Return the time in an ISO 8601 text, UTC if it has no zone; None for other texts."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:
@@ -127,17 +127,17 @@ def moment(text: object) -> datetime | None:
 
 
 def loaded(text: str) -> Any:
-    """Return what JSON says. Raises FormatError."""
+    """Parse JSON text. Raises FormatError."""
     try:
         return json.loads(text)
     except ValueError as error:
-        raise FormatError(f"not valid JSON: {error}") from error
+        raise FormatError(f"the file is not valid JSON: {error}") from error
     except RecursionError as error:
-        raise FormatError("not valid JSON: nested too deep") from error
+        raise FormatError("the file is not valid JSON: nested too deep") from error
 
 
 def table_of(tree: object, key: str) -> list[dict[str, Any]]:
-    """Return the list of objects at a key. Raises FormatError if there is none."""
+    """Return the list of objects under a key of a JSON object. Raises FormatError without one."""
     found = tree.get(key) if isinstance(tree, dict) else None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise FormatError(f"no list {key!r}")
@@ -145,7 +145,7 @@ def table_of(tree: object, key: str) -> list[dict[str, Any]]:
 
 
 def medians(values: Iterable[ImportedValue]) -> list[ImportedValue]:
-    """Return one value for each revision, step and metric: the median, at the place of the first.
+    """Return the median for each revision, step and metric.
 
     Repetitions of one process share its luck, so they are one measurement.
     """

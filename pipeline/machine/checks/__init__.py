@@ -1,4 +1,4 @@
-"""The checks of a machine, a module for each group. They change nothing."""
+"""Checks of a machine before it measures; they change nothing."""
 
 from __future__ import annotations
 

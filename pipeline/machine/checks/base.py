@@ -1,4 +1,4 @@
-"""The interface of a check: its findings, and its view of a machine."""
+"""The interface of a machine check, and what checks can see of a machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.model import Disk, Frozen, Machine
 
 
 class Verdict(StrEnum):
-    """The result of a check: good, bad, or unknown."""
+    """The result of a machine check: good, bad or unknown."""
 
     GOOD = "good"
     BAD = "bad"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Severity(StrEnum):
-    """The effect of a bad finding on a night: refuse it, warn, or nothing."""
+    """What a bad result of a machine check does to a night: refuse it, warn, or nothing."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -35,34 +35,34 @@ class Severity(StrEnum):
 
 
 class CheckFinding(NamedTuple):
-    """The finding of a check: the observed value, for people, and the verdict."""
+    """What a machine check found: the value, in words for people, and the verdict."""
 
     value: str
     verdict: Verdict
 
 
 def good(value: str) -> CheckFinding:
-    """Return a good finding."""
+    """Return the finding of a check that is fine, with the observed value."""
     return CheckFinding(value, Verdict.GOOD)
 
 
 def bad(value: str) -> CheckFinding:
-    """Return a bad finding."""
+    """Return the finding of a check that is not fine, with the observed value."""
     return CheckFinding(value, Verdict.BAD)
 
 
 def unknown(value: str) -> CheckFinding:
-    """Return an unknown finding; its value is the reason."""
+    """Return the finding of a check that could not be made, with the reason."""
     return CheckFinding(value, Verdict.UNKNOWN)
 
 
 def judged(fine: bool, value: str) -> CheckFinding:
-    """Return a finding that is good if ``fine``, else bad."""
+    """Return a good or bad finding, as ``fine`` says."""
     return good(value) if fine else bad(value)
 
 
 class CounterSnapshot(NamedTuple):
-    """The counters at one moment; see :mod:`pipeline.machine.counters`."""
+    """The kernel's counters at one moment."""
 
     ticks: counters.Ticks | None
     processes: Processes
@@ -71,10 +71,10 @@ class CounterSnapshot(NamedTuple):
 
 
 class Look:
-    """One inspection of a machine. Shared facts are read once, on first use."""
+    """One inspection of a machine; what several checks need is read only once."""
 
     def __init__(self, system: System, last: Machine | None = None) -> None:
-        """Inspect a system; ``last`` is the fingerprint of its last run, if known."""
+        """Inspect a machine; ``last`` is its fingerprint at its last run, if known."""
         self.system = system
         self.tree = system.tree
         self.last = last
@@ -91,23 +91,23 @@ class Look:
 
     @cached_property
     def mount(self) -> Mount | None:
-        """The mount of the databases."""
+        """The mounted file system that the databases are on."""
         return storage.mount_of(self.tree, self.system.folder)
 
     @property
     def disks(self) -> tuple[Disk, ...]:
-        """The disks of the databases."""
+        """The disks that the databases are on."""
         return self.machine.disks
 
     @cached_property
     def meminfo(self) -> dict[str, int]:
-        """The figures of /proc/meminfo: bytes, or counts if it has no unit."""
+        """The values in /proc/meminfo, in bytes."""
         found = re.findall(r"^(\S+):\s+(\d+)( kB)?$", self.tree.read("/proc/meminfo"), re.MULTILINE)
         return {name: int(value) * (1024 if unit else 1) for name, value, unit in found}
 
     @cached_property
     def smart(self) -> dict[str, dict[str, Any]]:
-        """The health of disks by name, without disks that do not report it.
+        """The health of each disk that reports it (SMART), by name of the disk.
 
         A value is the JSON of smartctl, which needs root.
         """
@@ -126,14 +126,14 @@ class Look:
 
     @cached_property
     def moments(self) -> tuple[CounterSnapshot, CounterSnapshot]:
-        """Two snapshots, separated by the system's interval, in which this process does nothing."""
+        """Two snapshots of the kernel's counters, taken while this process does nothing."""
         first = self._moment()
         self.system.sleep(self.system.interval)
         return first, self._moment()
 
     @cached_property
     def shares(self) -> Shares | None:
-        """How the processors spent the time between the two snapshots."""
+        """What the processors did between the two snapshots, as shares of the time."""
         before, after = (moment.ticks for moment in self.moments)
         if before is None or after is None or after.total <= before.total:
             return None
@@ -151,7 +151,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a machine.
+    """One check of a machine: its name, its group and how to find the answer.
 
     ``name`` is its name in settings, in lower case with underscores. ``why`` says in a sentence how
     a bad finding affects results, ``remedy`` has the remedy: a command, or words. ``level`` is the
@@ -166,7 +166,7 @@ class Check:
 
 
 class CheckResult(Frozen):
-    """A check with its finding."""
+    """A machine check with its finding."""
 
     group: str
     name: str
@@ -178,7 +178,7 @@ class CheckResult(Frozen):
 
 
 def found(group: str, check: Check, level: Severity, finding: CheckFinding) -> CheckResult:
-    """Return the result of a check of a group, at the level in force."""
+    """Return the results of a group of machine checks, each at its severity."""
     return CheckResult(
         group=group,
         name=check.name,

@@ -1,4 +1,4 @@
-"""Checks of memory: swap, errors, huge pages, NUMA."""
+"""Machine checks of memory: swap, errors, huge pages, NUMA."""
 
 from __future__ import annotations
 

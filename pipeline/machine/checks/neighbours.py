@@ -1,4 +1,4 @@
-"""Checks for other users of this machine, present or imminent."""
+"""Machine checks for other programs and users that would disturb a measurement."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _load(look: Look) -> CheckFinding:
 
 
 def _busiest(look: Look) -> str:
-    """Name the process that used most time between the two snapshots, if it used a tick."""
+    """Return the process that used most processor time between the two snapshots."""
     before, after = (moment.processes for moment in look.moments)
     took = {key: process.own - before[key].own for key, process in after.items() if key in before}
     most = max(took, key=lambda key: took[key], default=None)
@@ -71,7 +71,7 @@ def _virtual(look: Look) -> CheckFinding:
 
 
 def _limits(look: Look) -> CheckFinding:
-    """Check for a limit of processor time for this container or service."""
+    """Check whether a container or service limits our processor time."""
     tree = look.tree
     own = re.search(r"^0::/(.*)$", tree.read("/proc/self/cgroup"), re.MULTILINE)
     parts = own[1].split("/") if own and own[1] else []

@@ -1,4 +1,4 @@
-"""Checks of the processors: their speed, and what reduces it."""
+"""Machine checks of the processors: their speed, and what reduces it."""
 
 from __future__ import annotations
 

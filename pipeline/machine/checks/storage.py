@@ -1,4 +1,4 @@
-"""Checks of the storage of the databases."""
+"""Machine checks of the disks that the databases are on."""
 
 from __future__ import annotations
 

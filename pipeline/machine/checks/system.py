@@ -1,4 +1,4 @@
-"""Checks of the operating system: its clocks, its limits, and changes since the last run."""
+"""Machine checks of the operating system: clocks, limits, changes since the last run."""
 
 from __future__ import annotations
 

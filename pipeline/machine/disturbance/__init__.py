@@ -1,1 +1,1 @@
-"""Disturbances of a step: what else the machine did, or suffered, during the measurement."""
+"""Disturbances: what else used or slowed the machine while a step was measured."""

@@ -1,4 +1,4 @@
-"""The interface of a watch for one kind of disturbance, and the limits of all kinds."""
+"""The interface of a watch for one kind of disturbance, and all limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.units import Duration, Percent, Size
 
 
 class DisturbanceKind(StrEnum):
-    """The kinds of disturbances of a step."""
+    """What can disturb a step: other processes, steal, heat, swapping, and so on."""
 
     OTHERS = "other processes"
     STEAL = "steal"
@@ -31,14 +31,14 @@ class DisturbanceKind(StrEnum):
 
 
 class Disturbance(NamedTuple):
-    """One disturbance of a step; ``reported`` is a sentence without a full stop."""
+    """One thing that disturbed a step; ``reported`` describes it in a sentence."""
 
     kind: DisturbanceKind
     reported: str
 
 
 class Limits(Frozen):
-    """The limits of disturbances of a step, and how often a disturbed step is repeated."""
+    """How much of each kind of disturbance a step may have before it is repeated."""
 
     watch: bool = Field(
         default=True, description="watch for disturbances of steps; if false, no step is marked"
@@ -92,7 +92,7 @@ class Limits(Frozen):
 
 
 class ClockReading(NamedTuple):
-    """The kernel's clocks at one moment, in seconds (clock_gettime(2)).
+    """The kernel's clocks at one moment, in seconds.
 
     ``realtime`` is the time of day, which can be set. ``monotonic`` cannot be set, and stops while
     the machine is suspended; ``boottime`` does not stop.
@@ -105,7 +105,7 @@ class ClockReading(NamedTuple):
 
 @dataclass(frozen=True)
 class Scene:
-    """The context of a watch.
+    """What a watch can see: kernel files, our processes, the samples of the step.
 
     ``ours`` are the processes whose descendants belong to the measurement: the server, and the
     harness, which starts the load generator. ``clock`` reads the clocks.

@@ -1,4 +1,4 @@
-"""Detect clock changes: a time of day that was set, a machine that was suspended."""
+"""Detect that the machine's clock was changed, or the machine was suspended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.model import ProbeSample
 
 
 def moment() -> ClockReading:
-    """Read the kernel's clocks."""
+    """Read the kernel's clocks now."""
     return ClockReading(
         time.clock_gettime(time.CLOCK_REALTIME),
         time.clock_gettime(time.CLOCK_MONOTONIC),
@@ -19,7 +19,7 @@ def moment() -> ClockReading:
 
 
 def watch_clock(scene: Scene) -> Ending:
-    """Watch whether the clocks diverge.
+    """Watch whether the kernel's clocks diverge while a step runs.
 
     Slewing, the usual way to correct the time of day, is not detected: it also changes the
     monotonic clock.

@@ -1,4 +1,4 @@
-"""Detect disks that are too hot, or whose link became slower."""
+"""Detect disks that became too hot, or whose connection became slower, during a step."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def watch_link(scene: Scene) -> Ending:
 
 
 def _links(tree: Tree) -> dict[str, tuple[float, int]]:
-    """Return the speed in GT/s and the lanes of the link of each NVMe disk."""
+    """Return how fast each NVMe disk is connected: GT/s and number of lanes."""
     found = {}
     for path in tree.glob("/sys/class/nvme/nvme[0-9]*/device/current_link_speed"):
         speed = re.match(r"\d+(\.\d+)?", tree.read(path))

@@ -1,4 +1,4 @@
-"""The guard of a night: detects disturbances of steps, and decides about repetitions."""
+"""Watch for disturbances while a step is measured, and decide whether to repeat the step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WATCHES: Mapping[DisturbanceKind, Watch] = {
 
 
 class Guard:
-    """Watches the steps on this machine for the lifetime of one measuring process.
+    """Watches the steps of a measuring process for disturbances.
 
     A disturbance that recurs in every repetition is a property of this machine tonight. From then
     on that kind is marked and not repeated, until a step is without it: a noisy machine costs one
@@ -60,7 +60,7 @@ class Guard:
         tree: Tree | None = None,
         clock: Callable[[], ClockReading] = moment,
     ) -> None:
-        """Watch by ``limits`` through the files of ``tree``, by default this machine's."""
+        """Watch by these ``limits`` through the kernel files of ``tree``."""
         self._limits = limits
         self._tree = tree or Tree()
         self._clock = clock
@@ -76,7 +76,7 @@ class Guard:
         return Watched({kind: watch(scene) for kind, watch in watches.items()}, self._passed)
 
     def repeats(self, found: Iterable[Disturbance], repeated: int) -> bool:
-        """Return whether to repeat a disturbed measurement after ``repeated`` repetitions."""
+        """Return whether a disturbed step is to be measured again."""
         kinds = {each.kind for each in found}
         if repeated >= self._limits.repeat:
             if repeated:
@@ -85,12 +85,12 @@ class Guard:
         return bool(kinds - self._stays)
 
     def _passed(self, found: Collection[Disturbance]) -> None:
-        """Drop the lasting kinds that a step did not have."""
+        """Forget disturbances that lasted over several steps and are over now."""
         self._stays &= {each.kind for each in found}
 
 
 class Watched:
-    """A step under watch."""
+    """A step that is being watched for disturbances."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Watched:
         self._endings, self._passed = endings, passed
 
     def over(self, samples: Sequence[ProbeSample] = ()) -> tuple[Disturbance, ...]:
-        """Return the disturbances of the step, which has ended; ``samples`` are its own."""
+        """Return what disturbed the step, which has ended; ``samples`` were taken during it."""
         reported = {kind: ending(samples) for kind, ending in self._endings.items()}
         found = tuple(Disturbance(kind, text) for kind, text in reported.items() if text)
         self._passed(found)

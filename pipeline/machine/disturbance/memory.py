@@ -1,4 +1,4 @@
-"""Detect lack of memory, and memory errors."""
+"""Detect lack of memory and memory errors during a step."""
 
 from __future__ import annotations
 

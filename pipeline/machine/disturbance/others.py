@@ -1,4 +1,4 @@
-"""Measure the processor time of processes that do not belong to the measurement."""
+"""Measure how much processor time other processes used during a step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMED = 3
 
 
 def watch_others(scene: Scene) -> Ending:
-    """Watch the processes that do not descend from ours."""
+    """Watch the processes that do not belong to the measurement."""
     began, before = ticks(scene.tree), read_processes(scene.tree)
 
     def ending(_: Sequence[ProbeSample]) -> str:
@@ -44,7 +44,7 @@ def watch_others(scene: Scene) -> Ending:
 
 
 def ticks_used(before: Processes, after: Processes, ours: Collection[int]) -> Counter[Identity]:
-    """Return the ticks that each process of ``after`` used, without ours and their descendants.
+    """Return how much time (clock ticks) each process used that does not belong to us.
 
     A process that started and ended in between counts for its parent: its end adds its time to the
     parent's ``reaped``. For a process that existed before, the time used until then is subtracted.

@@ -1,4 +1,4 @@
-"""Detect lost processor time: through the hypervisor, heat, or a lower clock rate."""
+"""Detect processors that lost time or speed during a step: hypervisor, heat, clock rate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FEWEST = 6
 
 
 def watch_steal(scene: Scene) -> Ending:
-    """Watch the time in which the hypervisor ran others while this machine had work."""
+    """Watch how much time the hypervisor gave to other machines while we had work."""
     before = ticks(scene.tree)
 
     def ending(_: Sequence[ProbeSample]) -> str:
@@ -35,7 +35,7 @@ def watch_steal(scene: Scene) -> Ending:
 
 
 def watch_throttling(scene: Scene) -> Ending:
-    """Watch the counters of how often heat slowed processors."""
+    """Watch how often heat slows processors down."""
     before = throttled(scene.tree)
 
     def ending(_: Sequence[ProbeSample]) -> str:
@@ -50,7 +50,7 @@ def watch_throttling(scene: Scene) -> Ending:
 
 
 def watch_clock_rate(scene: Scene) -> Ending:
-    """Watch whether the fastest processor becomes slower within the step.
+    """Watch whether the processors' clock rate falls during the step.
 
     There is no reading before the step: the clock rate of an idle processor means nothing. Busy
     ones are the fastest, and their slowdown (heat, power) shows in the second half of a step.
@@ -73,7 +73,7 @@ def watch_clock_rate(scene: Scene) -> Ending:
 
 
 def fastest(tree: Tree) -> float | None:
-    """Return the clock rate of the fastest processor now, in Hz; None if the kernel has none."""
+    """Return the clock rate of the fastest processor now, in Hz; None if it is unknown."""
     rates = map(tree.number, tree.glob(f"{CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq"))
     # The kernel reports kHz.
     return max((1e3 * rate for rate in rates if rate is not None), default=None)

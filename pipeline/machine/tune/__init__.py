@@ -1,1 +1,1 @@
-"""Tuning: set the kernel settings that measurements depend on, and restore them exactly."""
+"""Tuning: change kernel settings for steady measurements, and restore them exactly."""

@@ -1,4 +1,4 @@
-"""The result of a setting on a machine: a value for a knob, or the reason why there is none."""
+"""What a setting of ``[tune]`` means on a machine: a value to set, or why there is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class DesiredValue(NamedTuple):
-    """The value that a knob should have, and the setting that requests it."""
+    """A value that tuning should give to a kernel setting."""
 
     setting: str
     knob: str
@@ -14,7 +14,7 @@ class DesiredValue(NamedTuple):
 
 
 class UnavailableSetting(NamedTuple):
-    """Why a setting is not available on this machine."""
+    """Why a setting of ``[tune]`` cannot be applied to this machine."""
 
     setting: str
     why: str

@@ -1,4 +1,4 @@
-"""Tuning of disks: the scheduler of their requests."""
+"""Tuning of disks: in which order they serve requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.machine.tune.settings import KEEP, TuneSettings
 
 
 def scheduler(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request the scheduler for every disk that does not rotate.
+    """Return which I/O scheduler each disk should have, except rotating disks.
 
     A block device without ``device`` beside its queue (loop, RAM, device mapper) is no physical
     disk.

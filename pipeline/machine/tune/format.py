@@ -1,4 +1,4 @@
-"""Format the outcomes of tuning."""
+"""Describe in text what tuning changed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pipeline.machine.tune.tuner import KnobResult, TuneOutcome
 
 
 def lines(outcomes: Iterable[TuneOutcome]) -> list[str]:
-    """Return a line for each outcome."""
+    """Return one line for each kernel setting that tuning changed, kept or failed to change."""
     return [_line(each) for each in outcomes]
 
 
 def failures(outcomes: Iterable[TuneOutcome]) -> list[str]:
-    """Return a line for each failure."""
+    """Return one line for each kernel setting that could not be changed."""
     reported = {KnobResult.REFUSED, KnobResult.LACKING, KnobResult.LEFT}
     return [f"tune: {_line(each)}" for each in outcomes if each.did in reported]
 
 
 def failed(outcomes: Iterable[TuneOutcome], asked_for: Collection[str]) -> list[TuneOutcome]:
-    """Return the failed outcomes of requested settings.
+    """Return the kernel settings that were requested and could not be changed.
 
     A setting that this machine lacks is a failure only if it is in ``asked_for``, the explicitly
     configured ones: the defaults are for machines of all kinds.

@@ -1,4 +1,4 @@
-"""The machine to tune: the kernel's files and the programs that change settings."""
+"""The machine to tune: its kernel files, and the programs that change settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Run = Callable[[Sequence[str]], str]
 
 
 def run(argv: Sequence[str]) -> str:
-    """Run a program of this machine. Raises OSError, with a sentence, if it fails."""
+    """Run a program that changes the machine. Raises OSError with a sentence if it fails."""
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, check=True, timeout=PATIENCE, errors="replace"
@@ -37,12 +37,12 @@ def run(argv: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Host:
-    """This machine, or a fake one in tests."""
+    """The machine to tune: this one, or a fake one in tests."""
 
     tree: Tree = field(default_factory=Tree)
     run: Run = run
 
     @property
     def boot(self) -> str:
-        """The id of the machine's boot."""
+        """The id of the machine's present boot."""
         return self.tree.read("/proc/sys/kernel/random/boot_id")

@@ -1,4 +1,4 @@
-"""Knobs: settings with a value that can be read and written, each with a storable name.
+"""Knobs: kernel settings of a machine that tuning can read, change and restore.
 
 A name is the path of a kernel file, ``swap /dev/sda2`` or ``timer apt-daily.timer``.
 """
@@ -12,27 +12,27 @@ from pipeline.machine.tune.host import Host
 
 
 class Knob(Protocol):
-    """A setting of the machine with a value."""
+    """One setting of the machine that tuning can read and change."""
 
     def read(self) -> str:
-        """Return the value in force; empty if this machine lacks the knob."""
+        """Return the present value of the setting; empty if this machine does not have it."""
 
     def write(self, value: str) -> None:
-        """Set a value. Raises OSError if that is refused."""
+        """Change the setting. Raises OSError if the machine refuses."""
 
 
 class KernelFile(NamedTuple):
-    """A file below /proc or /sys with one value, or with several of which one is chosen."""
+    """A setting that is a file in /proc or /sys."""
 
     path: str
     host: Host
 
     def read(self) -> str:
-        """Return the value in force."""
+        """Return the value in the kernel's file."""
         return self.host.tree.chosen(self.path)
 
     def write(self, value: str) -> None:
-        """Write a value. Raises OSError."""
+        """Write a value to the kernel's file. Raises OSError."""
         # Fail if the file is missing, instead of creating it.
         self.host.tree.path(self.path).stat()
         self.host.tree.write(self.path, f"{value}\n")
@@ -43,7 +43,7 @@ OFF, AUTO = "off", "auto"
 
 
 class Swap(NamedTuple):
-    """A swap device or file. Its value is its priority, ``auto`` or ``off``."""
+    """A swap device as a setting; its value is its priority, ``auto`` or ``off``."""
 
     device: str
     host: Host
@@ -53,7 +53,7 @@ class Swap(NamedTuple):
         return swaps(self.host).get(self.device, OFF)
 
     def write(self, value: str) -> None:
-        """Enable it with a priority, or disable it. Raises OSError."""
+        """Enable the swap device with a priority, or disable it. Raises OSError."""
         if value == OFF:
             self.host.run(["swapoff", self.device])
         elif value == AUTO:
@@ -63,7 +63,7 @@ class Swap(NamedTuple):
 
 
 def swaps(host: Host) -> dict[str, str]:
-    """Return the priorities of swap devices, the one used last first.
+    """Return the swap devices with their priorities, the last used first.
 
     Priorities that the kernel chose are negative and descend. Disabling devices from the lowest and
     enabling them from the highest restores the order.
@@ -74,7 +74,7 @@ def swaps(host: Host) -> dict[str, str]:
 
 
 def _unescaped(name: str) -> str:
-    """Decode a name of /proc, which writes a space as backslash and 040."""
+    """Decode a file name in /proc, where a space is written as a backslash and 040."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
 
 
@@ -82,13 +82,13 @@ ACTIVE, INACTIVE = "active", "inactive"
 
 
 class Timer(NamedTuple):
-    """A timer of systemd: ``active`` or ``inactive``."""
+    """A systemd timer as a setting: ``active`` or ``inactive``."""
 
     unit: str
     host: Host
 
     def read(self) -> str:
-        """Return its state; empty if systemd is missing or does not know the timer."""
+        """Return whether the systemd timer is active; empty if there is no such timer."""
         asked = ["--property=LoadState", "--property=ActiveState"]
         try:
             shown = self.host.run(["systemctl", "show", *asked, self.unit])
@@ -98,12 +98,12 @@ class Timer(NamedTuple):
         return properties.get("ActiveState", "") if properties.get("LoadState") == "loaded" else ""
 
     def write(self, value: str) -> None:
-        """Start or stop it. Raises OSError."""
+        """Start or stop the systemd timer. Raises OSError."""
         self.host.run(["systemctl", "start" if value == ACTIVE else "stop", self.unit])
 
 
 def find_knob(name: str, host: Host) -> Knob:
-    """Return the knob with a name."""
+    """Return the setting of the machine with this name."""
     if name.startswith("swap "):
         return Swap(name.removeprefix("swap "), host)
     if name.startswith("timer "):

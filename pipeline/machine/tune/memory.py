@@ -1,4 +1,4 @@
-"""Tuning of memory: swap, huge pages, NUMA, dirty pages, and address randomisation."""
+"""Tuning of memory: swap, huge pages, NUMA, dirty pages, address randomisation."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ ASLR = "/proc/sys/kernel/randomize_va_space"
 
 
 def swap(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Request that swap is off, device by device, the one used last first."""
+    """Return that every swap device should be off, the last used first."""
     if settings.swap != KEEP:
         for device in swaps(host):
             yield DesiredValue("swap", f"swap {device}", OFF)
 
 
 def swappiness(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request how readily memory is swapped out."""
+    """Return how readily the kernel should swap memory out."""
     if settings.swappiness is not None:
         yield _of_file("swappiness", f"{VM}/swappiness", str(settings.swappiness), tree)
 
 
 def huge_pages(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request a mode of transparent huge pages."""
+    """Return which mode of transparent huge pages the kernel should use."""
     if settings.thp != KEEP:
         yield _of_file("thp", THP, settings.thp, tree)
 
 
 def numa_balancing(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request that memory stays on its node. A kernel without NUMA never moves it."""
+    """Return that the kernel should not move memory between NUMA nodes."""
     if settings.numa_balancing != KEEP and tree.read(NUMA):
         yield DesiredValue("numa_balancing", NUMA, "0")
 
 
 def aslr(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request equal addresses in every start of a program."""
+    """Return that programs should get the same addresses in every start."""
     if settings.aslr != KEEP:
         yield _of_file("aslr", ASLR, "0", tree)
 
 
 def dirty(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request how much of memory may be dirty.
+    """Return how much memory may hold data that is not yet on disk.
 
     A limit in bytes overrides one in percent. The kernel refuses to set the former to zero, so the
     same files could not undo a change; such a setting is reported as lacking.

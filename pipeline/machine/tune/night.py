@@ -1,4 +1,4 @@
-"""Tune a machine for a night and restore it afterwards."""
+"""Tune a machine for the time of a night, and restore it afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.text.errors import UserError
 def tuned(
     tuner: Tuner, settings: TuneSettings | None, note: Callable[[str], None]
 ) -> Iterator[None]:
-    """Tune the machine while the block runs; without settings, leave it unchanged.
+    """Change the kernel settings while the block runs; change nothing without settings.
 
     Settings that a killed night left are restored in either case: with settings, at the end of this
     night. Settings made by hand stay. The lease of the machine must be held, so that only one night
@@ -38,7 +38,7 @@ def tuned(
 
 
 def restore_night(tuner: Tuner) -> list[TuneOutcome]:
-    """Restore what a night has set, but nothing set by hand. Raises UserError."""
+    """Restore what a night changed, but not what a person set by hand."""
     kept = tuner.record.read(tuner.host.boot)
     return [] if kept is None or kept.by_hand else tuner.restore()
 
@@ -56,5 +56,5 @@ def _note_all(outcomes: Sequence[TuneOutcome], note: Callable[[str], None]) -> N
 
 
 def this_machine() -> Tuner:
-    """Return the tuner of this machine."""
+    """Return what tunes this machine."""
     return Tuner(Host(), TuneRecord(tune_record()))

@@ -1,4 +1,4 @@
-"""One-time actions before measuring, which need no restore."""
+"""Actions before a night that need no restore: drop cached files, trim disks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DROP_CACHES = "/proc/sys/vm/drop_caches"
 
 
 def foreseen(settings: TuneSettings) -> list[TuneOutcome]:
-    """Return what :func:`do_once` would do."""
+    """Return which one-time actions :func:`do_once` would do."""
     wanted = {"fstrim": settings.fstrim, "drop_caches": settings.drop_caches}
     return [
         TuneOutcome(did=KnobResult.DUE, setting=name) for name, asked in wanted.items() if asked
@@ -21,7 +21,7 @@ def foreseen(settings: TuneSettings) -> list[TuneOutcome]:
 
 
 def do_once(settings: TuneSettings, host: Host) -> list[TuneOutcome]:
-    """Drop cached files and trim disks, as configured."""
+    """Drop cached files and trim disks, as ``[tune]`` asks."""
     return list(_done(settings, host))
 
 

@@ -1,4 +1,4 @@
-"""All knobs that the settings request, in the order in which they are set.
+"""All kernel settings that ``[tune]`` asks to change, in the order of changing them.
 
 Restoring goes in reverse order. SMT is disabled last and enabled first: the settings of a second
 thread do not exist while it is disabled.
@@ -15,7 +15,7 @@ from pipeline.machine.tune.settings import TuneSettings
 
 
 def desired_values(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Yield the desired values for a machine."""
+    """Yield what each kernel setting of a machine should be, by ``[tune]``."""
     tree = host.tree
     yield from timers.timers(settings, host)
     yield from memory.swappiness(settings, tree)

@@ -1,4 +1,4 @@
-"""Tuning of processors: frequency, turbo, idle states, SMT."""
+"""Tuning of processors: frequency, turbo, idle states, threads per core."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CPU = "/sys/devices/system/cpu"
 
 
 def governor(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request the frequency governor of every group of processors that share a frequency."""
+    """Return which frequency governor each group of processors should have."""
     wanted = settings.governor
     if wanted == KEEP:
         return
@@ -31,7 +31,7 @@ def governor(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
 
 
 def turbo(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request turbo: Intel's driver has a switch for off, all others one for on."""
+    """Return whether the processors should use turbo frequencies."""
     if settings.turbo == KEEP:
         return
     on = settings.turbo == "on"
@@ -49,7 +49,7 @@ def turbo(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
 
 
 def idle_states(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request that idle states with a long exit latency are disabled."""
+    """Return that deep idle states, which take long to leave, should be disabled."""
     limit = settings.idle_latency_us
     if limit is None:
         return
@@ -69,7 +69,7 @@ _NO_SMT = {"", "notsupported", "notimplemented"}
 
 
 def smt(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Request one or two threads per core. A processor with one thread has none to disable."""
+    """Return whether each core should run one or two threads."""
     path = f"{CPU}/smt/control"
     now = tree.read(path)
     if settings.smt == KEEP or (settings.smt == "off" and now in {*_NO_SMT, "forceoff"}):

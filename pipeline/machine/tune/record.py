@@ -1,4 +1,4 @@
-"""The record of the settings before tuning, synced to the disk before any change."""
+"""The record of kernel settings before tuning, on disk before anything is changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.text.errors import UserError
 
 
 class KnobRecord(Frozen):
-    """A knob: its value before it was first set, and all values set since."""
+    """The record of one kernel setting: its original value, and all values set since."""
 
     setting: str
     knob: str
@@ -24,19 +24,19 @@ class KnobRecord(Frozen):
 
 
 class Tuned(Frozen):
-    """The settings changed since boot. Those made ``by_hand`` stay until restored by hand."""
+    """All kernel settings changed since boot, by a night or by hand."""
 
     boot: str
     by_hand: bool = False
     entries: tuple[KnobRecord, ...] = ()
 
     def entry(self, knob: str) -> KnobRecord | None:
-        """Return the record of a knob."""
+        """Return the record of one kernel setting."""
         return next((each for each in self.entries if each.knob == knob), None)
 
 
 class TuneRecord:
-    """The file of the record."""
+    """The file with the record of changed kernel settings."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class TuneRecord:
             yield
 
     def read(self, boot: str) -> Tuned | None:
-        """Return the settings changed since a boot of the machine; None if there are none.
+        """Return which settings were changed since a boot; None if there are none.
 
         A restart restores the kernel's own settings, so a record from before it is ignored. Raises
         UserError for an invalid file.
@@ -80,7 +80,7 @@ class TuneRecord:
         return tuned if tuned.boot == boot else None
 
     def write(self, tuned: Tuned) -> None:
-        """Store the record and sync it to the disk. Raises UserError if that fails."""
+        """Write the record to the disk. Raises UserError if that fails."""
         try:
             write_durably(self.path, tuned.model_dump_json(indent=1))
         except OSError as error:
@@ -90,5 +90,5 @@ class TuneRecord:
             ) from error
 
     def clear(self) -> None:
-        """Delete the record."""
+        """Delete the record, because all settings are restored."""
         remove_durably(self.path)

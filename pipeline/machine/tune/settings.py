@@ -1,4 +1,4 @@
-"""The settings of tuning. ``"keep"`` or no value leaves a setting unchanged."""
+"""The settings that tuning can change; ``"keep"`` or no value leaves one unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Timer = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@:_.\\-]*\.timer$")
 
 
 class TuneSettings(Frozen):
-    """The wanted settings of a machine. The defaults suit a dedicated host."""
+    """Which kernel settings a machine should have; the defaults suit a dedicated host."""
 
     governor: Word = Field(
         default="performance",

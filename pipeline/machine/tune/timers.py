@@ -1,4 +1,4 @@
-"""Tuning of systemd timers, whose jobs would start in the middle of a night."""
+"""Tuning of systemd timers, whose jobs could start in the middle of a night."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.machine.tune.settings import TuneSettings
 
 
 def timers(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Request that timers are stopped. Jobs that they have started continue."""
+    """Return which systemd timers should be stopped for the night."""
     for unit in settings.stop_timers:
         if find_knob(knob := f"timer {unit}", host).read():
             yield DesiredValue("stop_timers", knob, INACTIVE)

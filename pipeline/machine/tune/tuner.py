@@ -1,4 +1,4 @@
-"""Set the requested values on a machine, and restore the former ones."""
+"""Change the kernel settings of a machine, and restore their old values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.model import Frozen
 
 
 class KnobResult(StrEnum):
-    """The outcome for a knob."""
+    """What happened to a kernel setting: changed, unchanged, refused, and so on."""
 
     SET = "set"
     SO_ALREADY = "so already"
@@ -27,7 +27,7 @@ class KnobResult(StrEnum):
 
 
 class TuneOutcome(Frozen):
-    """The outcome for one knob, or for a one-time action.
+    """What happened to one kernel setting or one-time action, with old and new value.
 
     ``value`` is the one in force now (in a dry run, afterwards), ``before`` the former one.
     """
@@ -41,18 +41,18 @@ class TuneOutcome(Frozen):
 
 
 class Tuner:
-    """Sets and restores a machine's settings. Former values are recorded before any change."""
+    """Changes and restores the kernel settings of a machine; old values are recorded first."""
 
     def __init__(self, host: Host, record: TuneRecord) -> None:
         self.host = host
         self.record = record
 
     def foreseen(self, settings: TuneSettings) -> list[TuneOutcome]:
-        """Return what :meth:`set` would do, and change nothing."""
+        """Return what :meth:`set` would change, without changing anything."""
         return [self._look(each) for each in desired_values(settings, self.host)]
 
     def set(self, settings: TuneSettings, *, by_hand: bool) -> list[TuneOutcome]:
-        """Set the requested values. A refused one is reported, and the others are still set.
+        """Change the kernel settings; if one is refused, the others are still changed.
 
         Setting again keeps the original values for the restore. Settings made ``by_hand`` are not
         restored by a night. Raises UserError if nothing may be changed.
@@ -72,7 +72,7 @@ class Tuner:
             return [self._set(look) if look.did is KnobResult.SET else look for look in looks]
 
     def restore(self) -> list[TuneOutcome]:
-        """Restore the former values, in reverse order.
+        """Restore the old values of all changed settings, in reverse order.
 
         A value that somebody else has set since is reported and kept: it is that person's choice. A
         knob that refuses stays in the record, for another attempt.
@@ -130,7 +130,7 @@ class Tuner:
         return done.model_copy(update={"did": did, "why": why})
 
     def _turn(self, name: str, value: str) -> str:
-        """Set a knob; return the reason if it does not have the value afterwards, else nothing."""
+        """Change one kernel setting; return why it does not have the value, or nothing."""
         knob = find_knob(name, self.host)
         try:
             knob.write(value)
@@ -141,7 +141,7 @@ class Tuner:
 
 
 def _entered(known: KnobRecord | None, look: TuneOutcome) -> KnobRecord:
-    """Return the record of a knob that is about to be set; keep the first value."""
+    """Return the record of a kernel setting before it is changed."""
     if known is None:
         known = KnobRecord(setting=look.setting, knob=look.knob, before=look.before, ours=())
     ours = tuple(dict.fromkeys((*known.ours, look.value)))

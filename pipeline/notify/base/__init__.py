@@ -1,4 +1,4 @@
-"""The interface of sinks."""
+"""The interface of sinks, which report regressions to people."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pipeline.model import Frozen, Regression
 
 
 class Link(Frozen):
-    """A link: its text and its address."""
+    """A link in a report: its text and its address."""
 
     name: str
     address: str
 
 
 class Notice(Frozen):
-    """The report of a regression for people.
+    """The report of a regression for people: title, summary, text and links.
 
     ``title`` is one line of plain text, ``body`` is markdown, ``summary`` is one line for a chat;
     untrusted text in them is escaped. ``beside`` are other regressions with the same cause, which
@@ -34,12 +34,12 @@ class Notice(Frozen):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the reported regression."""
+        """The fingerprint of the regression that the report is about."""
         return self.regression.fingerprint
 
 
 class Cause(Frozen):
-    """Regressions with one cause, worst first; usually one.
+    """Regressions with one cause, the worst first; usually there is only one.
 
     A sink that reported one of them before the common cause was known continues with it.
     ``unproven`` are the fingerprints of those that are slower at equal instructions, without proof
@@ -55,7 +55,7 @@ Words = Callable[[Regression, Sequence[Regression]], Notice]
 
 
 class DecisionKind(StrEnum):
-    """A person's decision in a place where regressions are reported."""
+    """What a person decided about a regression, as acknowledged or won't fix."""
 
     ACKNOWLEDGED = "acknowledged"
     WONT_FIX = "won't fix"
@@ -63,7 +63,7 @@ class DecisionKind(StrEnum):
 
 
 class PersonDecision(Frozen):
-    """A person's decision about a regression: ``by`` whom, and the address that shows it."""
+    """A person's decision about a regression: what, by whom, and where to see it."""
 
     fingerprint: str
     kind: DecisionKind
@@ -73,7 +73,7 @@ class PersonDecision(Frozen):
 
 
 class SinkAction(Frozen):
-    """A sink's action for a regression.
+    """What a sink did for a regression: created, updated or closed its report.
 
     ``place`` is the file or the address of the report. ``new`` means that there was none before,
     ``changed`` that something was sent or written.
@@ -86,14 +86,14 @@ class SinkAction(Frozen):
 
 
 class SinkResult(Frozen):
-    """The actions of a sink; ``left`` lists, a line each, what it postponed to the next time."""
+    """What a sink did in all, and what it had to postpone, a line each."""
 
     actions: tuple[SinkAction, ...] = ()
     left: tuple[str, ...] = ()
 
 
 class Sink(Protocol):
-    """A place where regressions are reported.
+    """A place where regressions are reported: files, GitHub, a webhook or Slack.
 
     A sink is idempotent, and it retries failures the next time. It raises UserError for
     configuration mistakes only, never because a service is unavailable.
@@ -102,11 +102,11 @@ class Sink(Protocol):
     name: str
 
     def decisions(self) -> Sequence[PersonDecision]:
-        """Return the decisions people made there since the last call, oldest first."""
+        """Return what people decided in this sink since the last call, oldest first."""
         ...
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
-        """Report new regressions, and update existing reports.
+        """Report new regressions in this sink, and update the reports of known ones.
 
         ``suspected`` includes regressions that no experiment confirmed.
         """

@@ -1,4 +1,4 @@
-"""The choice of regressions to report: one rule for all sinks."""
+"""Decide which regressions are reported: one rule for all sinks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
 
 
 class ReportedRegression(NamedTuple):
-    """A regression to report, with the others of its cause; ``new`` without an earlier report."""
+    """A regression to report, with the others of its cause; ``new`` if it is the first time."""
 
     regression: Regression
     beside: tuple[Regression, ...]
@@ -31,14 +31,14 @@ class ReportedRegression(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Whether any of them still exists; otherwise the report is closed."""
+        """Whether a regression of this cause still exists; else the report is closed."""
         return any(one.state not in GONE for one in (self.regression, *self.beside))
 
 
 def choose(
     causes: Sequence[Cause], known: Collection[str], *, suspected: bool
 ) -> list[ReportedRegression]:
-    """Return the regressions to report, in the order of the causes.
+    """Return the regressions to report, grouped by cause.
 
     ``known`` are the fingerprints of reported regressions; their reports are updated in every
     state. For a cause without a report, the first unsettled regression is chosen, if it is

@@ -1,4 +1,4 @@
-"""Convert people's decisions in sinks to events of the journal."""
+"""Turn what people decide in issues and other sinks into events of the journal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVENTS: Mapping[DecisionKind, EventKind] = {
 
 
 def take_decisions(decisions: Iterable[PersonDecision], known: KnownRegressions) -> list[Event]:
-    """Return the events of decisions, oldest first, and apply them to ``known``.
+    """Return people's decisions as journal events, oldest first, and apply them to ``known``.
 
     Skipped are decisions about unknown regressions, those that the state does not allow, those
     already taken, and those superseded by something later: a person's newer decision, or, for a

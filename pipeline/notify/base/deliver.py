@@ -1,4 +1,4 @@
-"""Message delivery: each change of a regression once, with failures retried the next time."""
+"""Deliver messages: each change of a regression once; failed messages are sent again next night."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = "delivered.jsonl"
 
 
 class ChangeKind(StrEnum):
-    """The kinds of changes of a regression. ``JOINED``: another regression has the same cause."""
+    """What happened to a regression since the last message, as confirmed or resolved."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -36,21 +36,21 @@ class ChangeKind(StrEnum):
 
 
 class ReportedState(Frozen):
-    """The last reported state of a regression and of those beside it, and the confirmed culprit."""
+    """What the last message said of a regression: its state and its culprit."""
 
     states: dict[str, RegressionState]
     culprit: str = ""
 
 
 class RegressionChange(NamedTuple):
-    """A change, and the regression that changed, which may be one beside."""
+    """What changed since the last message, and for which regression."""
 
     kind: ChangeKind
     regression: Regression
 
 
 class Delivered(Frozen):
-    """A delivered message: its ``sink``, its time, its ``id``, and what it reported."""
+    """The record of a delivered message: where, when, its id, and what it reported."""
 
     at: datetime
     sink: str
@@ -61,7 +61,7 @@ class Delivered(Frozen):
 
 
 class Message(NamedTuple):
-    """The message about one change. ``id`` is the same for every attempt."""
+    """A message about one change of a regression. Its ``id`` is the same when it is sent again."""
 
     id: str
     change: RegressionChange
@@ -69,7 +69,7 @@ class Message(NamedTuple):
 
 
 class MessageSink:
-    """Base of sinks that send each change as a message, and read nothing back.
+    """The base of sinks that only send messages, as a webhook, and cannot read answers.
 
     ``results/delivered.jsonl`` has the deliveries of all of them. ``place`` is the receiver's name.
     With ``show``, messages are previewed and not sent, and nothing is recorded.
@@ -83,7 +83,7 @@ class MessageSink:
         self._file = Appended(results / FILE, Delivered, "a delivery")
 
     def _send(self, message: Message) -> None:
-        """Send or show a message.
+        """Send one message, or only show it.
 
         Raises MessageRefusedError for a message that the receiver rejects, after which the others
         are sent, and ReceiverUnreachableError if the receiver accepts none, after which no other
@@ -92,11 +92,11 @@ class MessageSink:
         raise NotImplementedError
 
     def decisions(self) -> Sequence[PersonDecision]:
-        """Return nothing: messages have no replies."""
+        """Return nothing, because nobody can answer a message."""
         return ()
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
-        """Send each change once, and record it immediately."""
+        """Send a message for each change of a regression, and record each at once."""
         last: dict[str, ReportedState] = {}
         counts: dict[str, int] = {}
         for each in self._file.read():
@@ -151,7 +151,7 @@ class MessageSink:
 
 
 def standing_of(reported: ReportedRegression) -> ReportedState:
-    """Return the current state of a reported regression."""
+    """Return the present state of a regression, in the form that messages compare."""
     found = reported.regression.culprit
     return ReportedState(
         states={one.fingerprint: one.state for one in (reported.regression, *reported.beside)},
@@ -162,7 +162,7 @@ def standing_of(reported: ReportedRegression) -> ReportedState:
 def change_since(
     reported: ReportedRegression, before: ReportedState | None
 ) -> RegressionChange | None:
-    """Return the one change to report; None without a change.
+    """Return the one change to report since the last message; None if nothing changed.
 
     A change of the regression itself comes first, then its culprit, then changes of those beside
     it. ``before`` is the last reported state, None without an earlier report.

@@ -1,4 +1,4 @@
-"""Post messages to one HTTP address, with retries and without redirects."""
+"""Send messages to an HTTP address, with retries and without following redirects."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _REFUSES_MESSAGE = frozenset({400, 409, 413, 415, 422})
 
 
 class MessageRefusedError(Exception):
-    """The receiver rejects this message, but may accept others. The text gives the reason."""
+    """A receiver rejects this message but may accept others; the text says why."""
 
 
 class ReceiverUnreachableError(Exception):
-    """The receiver accepts no messages. The text gives the reason and the remedy."""
+    """A receiver accepts no messages at present; the text says why and what to do."""
 
 
 class PostClock(NamedTuple):
-    """Time and chance: a monotonic clock and a sleep in seconds, a number in [0, 1), the date.
+    """The time and random numbers that sending uses; tests replace them.
 
     ``deadline`` is the limit of one request, in seconds.
     """
@@ -56,7 +56,7 @@ class PostClock(NamedTuple):
 
 
 def check_address(address: str, where: str) -> str:
-    """Return the address of a receiver for display, without parts that may be secret.
+    """Return a receiver's address for display, without its secret parts.
 
     ``where`` names the place of the setting. Raises UserError, without repeating the address, for
     an invalid one, one with a password, and one that would send unencrypted beyond this machine.
@@ -85,7 +85,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class Receiver:
-    """Posts to an ``address``, which error messages call ``name``.
+    """An HTTP address that messages are sent to; error messages call it by ``name``.
 
     ``secrets`` are removed from everything reported of its responses; a secret address is one of
     them. ``where`` names the place of the address setting.
@@ -112,7 +112,7 @@ class Receiver:
         self._session.auth = _nothing
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send a message until it is accepted.
+        """Send a message; repeat until it is accepted, refused or out of time.
 
         Raises MessageRefusedError and ReceiverUnreachableError.
         """
@@ -174,7 +174,7 @@ class Receiver:
             return ReceiverAnswer(0, "cannot be reached")
 
     def _quoted(self, words: str) -> str:
-        """Return a receiver's text as one line that is safe to display."""
+        """Return text from a receiver as one line that is safe to print."""
         for secret in self._secrets:
             words = words.replace(secret, "***")
         return one_line(words)
@@ -186,5 +186,5 @@ class Receiver:
 
 
 def _nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Leave a request unchanged, so that credentials in ~/.netrc are not added."""
+    """Leave a request as it is, so that passwords in ~/.netrc are not sent."""
     return request

@@ -1,4 +1,4 @@
-"""Links to commits, to the changes between them, and to pages of results."""
+"""Links to commits, to the changes between two of them, and to published results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(
 
 
 class Forge(NamedTuple):
-    """A site's address format: the path between a repository and a commit, or a comparison."""
+    """How a hosting site (GitHub, GitLab, ...) forms the addresses of commits and comparisons."""
 
     commit: str
     compare: str
@@ -32,7 +32,7 @@ FORGES = {"github": GITHUB, "gitlab": GITLAB}
 
 
 def commit_address(supply: Supply | None, name: str) -> str:
-    """Return the page of a repository's commit or tag; empty if unknown.
+    """Return the web page of a commit or tag; empty if the site is unknown.
 
     ``name`` is the hash or the tag, in full or abbreviated.
     """
@@ -41,7 +41,7 @@ def commit_address(supply: Supply | None, name: str) -> str:
 
 
 def compare_address(supply: Supply | None, good: str, bad: str) -> str:
-    """Return the page of the changes between two commits or tags of a repository."""
+    """Return the web page of the changes between two commits or tags."""
     found = _repository(supply)
     if not found or not good or not bad:
         return ""
@@ -49,7 +49,7 @@ def compare_address(supply: Supply | None, good: str, bad: str) -> str:
 
 
 def _repository(supply: Supply | None) -> tuple[str, Forge] | None:
-    """Return a repository's address and site, if the site is known."""
+    """Return a repository's web address and hosting site; None if the site is unknown."""
     if supply is None or supply.kind not in ("git", "tags"):
         return None
     found = _ADDRESS.fullmatch(supply.coordinates.partition("#")[0])
@@ -60,7 +60,7 @@ def _repository(supply: Supply | None) -> tuple[str, Forge] | None:
 
 
 class RevisionOrigin(NamedTuple):
-    """The supply of a revision and its name there, which is empty if unknown."""
+    """Where a revision comes from, and its name there."""
 
     supply: Supply | None = None
     name: str = ""
@@ -71,7 +71,7 @@ Lookup = Callable[[str], RevisionOrigin]
 
 
 class Between(NamedTuple):
-    """Links to the last good and the first bad revision, and to the changes between them.
+    """Links to the last good revision, to the first bad one, and to the changes between.
 
     Links that do not exist are empty.
     """
@@ -82,7 +82,7 @@ class Between(NamedTuple):
 
 
 def between(good: str, bad: str, find: Lookup) -> Between:
-    """Return the links for two labels whose tags or commits are of one repository."""
+    """Return the links for two revisions of the same repository."""
     one, other = find(good), find(bad)
     return Between(
         good=commit_address(*one),
@@ -94,14 +94,14 @@ def between(good: str, bad: str, find: Lookup) -> Between:
 
 
 class Pages(NamedTuple):
-    """The addresses of served results from [hub]; empty without a server."""
+    """The web addresses of published results, as ``[hub]`` sets them; empty without a server."""
 
     report: str = ""
     site: str = ""
     grafana: str = ""
 
     def links(self, series: SeriesKey) -> list[Link]:
-        """Return the pages that show a series, or all findings."""
+        """Return the web pages that show a series, or all regressions."""
         found = []
         if self.report:
             found.append(Link(name="report", address=f"{self.report}#found"))

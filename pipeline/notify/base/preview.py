@@ -1,4 +1,4 @@
-"""Previews of what a sink would send."""
+"""Previews: what a sink would send or write, without doing so."""
 
 from __future__ import annotations
 

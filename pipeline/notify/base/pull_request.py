@@ -1,4 +1,4 @@
-"""The content of a pull request report, for every sender."""
+"""The content of a report to a pull request: verdict, title, text and notes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class PullRequestOutcome(StrEnum):
-    """The outcome of measuring a pull request."""
+    """The verdict on a pull request, as passed or regressed."""
 
     PASSED = "passed"
     REGRESSION = "regression"
@@ -16,7 +16,7 @@ class PullRequestOutcome(StrEnum):
 
 
 class Note(NamedTuple):
-    """One figure that changed, in plain text."""
+    """One changed metric of a pull request, in plain text."""
 
     regression: bool
     title: str
@@ -24,7 +24,7 @@ class Note(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text for people: ``title`` is one line of plain text, ``body`` is markdown."""
+    """A text for people: a ``title`` of one plain line, and a ``body`` in markdown."""
 
     outcome: PullRequestOutcome
     title: str

@@ -1,4 +1,4 @@
-"""The text about a regression: a title, a line for a chat, and markdown for an issue."""
+"""The text of a report about a regression: a title, one line for a chat, markdown for an issue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _VERDICT = {
 
 
 class Facts(NamedTuple):
-    """Context of the text about a regression.
+    """What the text about a regression needs beside the regression itself.
 
     ``reproduce`` is the command that remeasures it and ``why`` is its explanation in markdown;
     either may be empty. ``find`` returns the origin of a revision, ``pages`` are the served
@@ -75,7 +75,7 @@ def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -
 
 
 def by_verbs(fingerprint: str) -> str:
-    """Return the decisions that are possible with the command line."""
+    """Return which decisions a reader can make with the command line."""
     return (
         f"`nightshift ack {fingerprint}` acknowledges this regression, `nightshift wontfix "
         f"{fingerprint}` marks it as won't fix, and `nightshift reopen {fingerprint}` undoes "
@@ -84,7 +84,7 @@ def by_verbs(fingerprint: str) -> str:
 
 
 def by_label(label: str) -> str:
-    """Return the decisions that are possible on an issue; ``label`` acknowledges it."""
+    """Return which decisions a reader can make on the issue itself."""
     return (
         f"To acknowledge this regression, add the label {code(label)}. To mark it as won't fix, "
         "close this issue as not planned; to undo that, reopen it. nightshift closes this "
@@ -126,13 +126,13 @@ def _label(revision: str) -> str:
 
 
 def _place(regression: Regression) -> str:
-    """Return the position of a regression, as precisely as it is known."""
+    """Return in words where a regression began, as precisely as it is known."""
     culprit = regression.culprit
     return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
 
 
 def _where(regression: Regression) -> str:
-    """Return the place of a regression: a revision, or the ends of a creep."""
+    """Return in words where a regression lies: at a revision, or between two for a creep."""
     if regression.kind is RegressionKind.CREEP:
         return f"{_brief(regression.last_good)} to {_brief(regression.first_bad)}"
     return _brief(_place(regression))
@@ -169,7 +169,7 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
 
 
 def _explained(regression: Regression) -> list[str]:
-    """Explain the columns of the table, and show what a creep consists of."""
+    """Return the text that explains the table's columns, and the parts of a creep."""
     if regression.kind is not RegressionKind.CREEP:
         return [
             "Change is relative to the level before, or in the metric's unit if that level is "
@@ -187,7 +187,7 @@ def _explained(regression: Regression) -> list[str]:
 
 
 def _contributions(shift: Shift) -> list[str]:
-    """Return what each revision contributes to a creep, the remainder and the whole."""
+    """Return a table of what each revision contributes to a creep."""
     parts = shift.parts
     if parts is None:
         return []
@@ -212,7 +212,7 @@ def _contributions(shift: Shift) -> list[str]:
 
 
 def _share(effect: float, low: float, high: float) -> str:
-    """Return two cells: a contribution, and its interval."""
+    """Return the two cells of a contribution to a creep: its size and its interval."""
     return f"{effect:+.1%} | {low:+.1%} to {high:+.1%}"
 
 
@@ -237,7 +237,7 @@ def _at(regression: Regression) -> str:
 
 
 def _about(regression: Regression, facts: Facts) -> list[str]:
-    """List the facts about a regression, with links."""
+    """Return the list of facts about a regression, with links."""
     found = between(regression.last_good, regression.first_bad, facts.find)
     # With a culprit, the listed change is the culprit's.
     changed = found.compare if regression.culprit is None else ""
@@ -264,7 +264,7 @@ def _about(regression: Regression, facts: Facts) -> list[str]:
 
 
 def _links(regression: Regression, facts: Facts) -> list[Link]:
-    """Return the links of a regression: its commit or range, and the pages."""
+    """Return the links of a regression: its commits and its published pages."""
     good, bad = regression.last_good, regression.first_bad
     culprit = regression.culprit
     if culprit is not None:
@@ -279,7 +279,7 @@ def _links(regression: Regression, facts: Facts) -> list[Link]:
 
 
 def _culprit(culprit: Culprit, find: Lookup) -> str:
-    """Return a culprit's text with links."""
+    """Return the text about the culprit of a regression, with links."""
     found = between(culprit.parent, culprit.revision, find)
     one, parent = (
         linked(_label(label), address)
@@ -299,7 +299,7 @@ def _culprit(culprit: Culprit, find: Lookup) -> str:
 
 
 def _table(shifts: Sequence[Shift]) -> list[str]:
-    """Return the rows of shifts, worst first; rows beyond the visible ones are folded."""
+    """Return the table of changed series, worst first; after some rows the rest is folded."""
     setups = len({_setup(shift) for shift in shifts}) > 1
     rows = _fitting([_row(shift, setups) for shift in shifts])
     head = ["| step | metric | before | after | change | 95 % interval | p |"]
@@ -354,7 +354,7 @@ def _beside(beside: Sequence[Regression]) -> list[str]:
 
 
 def _item(regression: Regression) -> str:
-    """Return another regression as one line."""
+    """Return one line about another regression with the same cause."""
     shift, more = worst(regression), len(regression.shifts) - 1
     series = f" and {plural(more, 'more series', 'more series')}" if more else ""
     known = f"{regression.state.value}, {regression.fingerprint}"

@@ -1,1 +1,1 @@
-"""GitHub: issues of a repository."""
+"""Report to GitHub: regressions as issues, and results of pull requests."""

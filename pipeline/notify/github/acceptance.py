@@ -1,4 +1,4 @@
-"""Record that a maintainer accepts the regression of a pull request."""
+"""Record on GitHub that a maintainer accepts the regression of a pull request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.text.markdown import code, inert
 
 
 class Acceptance(NamedTuple):
-    """A maintainer's decision about a commit of a pull request; ``page`` is the comment with it."""
+    """A maintainer's decision to accept the regression of a pull request's commit."""
 
     number: int
     sha: str
@@ -27,13 +27,13 @@ class Acceptance(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The decision as markdown."""
+        """The decision to accept a regression, as markdown."""
         where = f" ([comment](<{self.page}>))" if self.page else ""
         return f"**Accepted** by {code(self.author)}: {code(self.reason)}{where}"
 
 
 def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]:
-    """Record an acceptance in the check runs of the regressions and in the comments about them.
+    """Record an accepted regression in the check runs and comments of the pull request.
 
     Returns the names of the check runs, which become neutral: a required check then passes. The
     decision holds for these measurements, and the next one is judged anew. Raises UserError if
@@ -67,7 +67,7 @@ def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]
 def _extend_comments(
     client: Client, repository: str, acceptance: Acceptance, checks: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add the decision to our comments about these check runs."""
+    """Add a maintainer's decision to our comments on the pull request."""
     ours = {
         (f"{check['app']['slug']}[bot]", _marker(repository, acceptance.sha, str(check["name"])))
         for check in checks
@@ -90,6 +90,6 @@ def _extend_comments(
 
 
 def _marker(repository: str, sha: str, name: str) -> str:
-    """Return the marker of the comment beside the check run of a name."""
+    """Return the hidden marker of the comment that belongs to a check run."""
     target, _, machine_class = name.removeprefix(f"{NAME} / ").partition(" on ")
     return PullRequestTopic(repository, MeasuredCommit(sha=sha), target, machine_class).marker

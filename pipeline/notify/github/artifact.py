@@ -1,4 +1,4 @@
-"""Read the artifact of a pull request measurement, which is untrusted.
+"""Read the uploaded result of a pull request measurement, which is not trusted.
 
 The artifact is a zip archive from GitHub's API, or a folder. Members are read into memory by fixed
 names. Nothing is unpacked to disk, and every size is checked before reading.
@@ -41,11 +41,11 @@ Read = Callable[[str], bytes]
 
 
 class RefusedArtifactError(Exception):
-    """The artifact is rejected; the text, which is our own, gives the reason."""
+    """The uploaded result of a measurement is not acceptable; the text says why."""
 
 
 def read_member(place: Path, name: str) -> bytes:
-    """Return a member of an artifact after verifying its checksum.
+    """Return a file of an uploaded result, after verifying its checksum.
 
     Raises RefusedArtifactError for an artifact with an unexpected structure.
     """
@@ -63,13 +63,13 @@ def read_member(place: Path, name: str) -> bytes:
 
 
 def packed_in(place: Path) -> Path:
-    """Return the only archive in a folder, as downloads leave it; otherwise the given path."""
+    """Return the only archive in a folder, as GitHub downloads it; otherwise the path itself."""
     found = list(place.iterdir()) if place.is_dir() else []
     return found[0] if len(found) == 1 and found[0].suffix == ".zip" else place
 
 
 def _folder(place: Path) -> Read:
-    """Read from a folder unpacked by another program: files with known names, and no links."""
+    """Read an uploaded result that another program has unpacked; refuse links and unknown names."""
     return lambda name: _bytes(place / name, LARGEST_MEMBER)
 
 
@@ -119,7 +119,7 @@ def _archive(data: bytes) -> Read:
 
 
 def _wrong(member: zipfile.ZipInfo) -> str:
-    """Return why a member is not acceptable; empty for an acceptable one."""
+    """Return why a file of an uploaded result is not acceptable; empty if it is."""
     # The archive's own name field: Python's name ends at the first zero.
     name = member.orig_filename
     path = PurePosixPath(name)

@@ -51,7 +51,7 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class GithubClock:
-    """Time and chance. ``monotonic`` and ``sleep`` are in seconds, ``jitter`` is in [0, 1)."""
+    """The time and random numbers that the client of GitHub uses; tests replace them."""
 
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -60,7 +60,7 @@ class GithubClock:
 
 
 class Client:
-    """A client of the API that ``[github]`` names, for one night.
+    """A client of GitHub's API for one night.
 
     With ``show`` it writes nothing, but shows what it would write. All requests and the delays
     between them take at most ``[github] patience``; other work in between, such as explaining a
@@ -94,16 +94,16 @@ class Client:
 
     @property
     def settled_by(self) -> datetime:
-        """When a request sent now is certainly no longer in progress, by GitHub's clock."""
+        """Return when a request sent now has certainly ended, by GitHub's clock."""
         return self.now + timedelta(seconds=self._section.patience) + SETTLED
 
     @property
     def down(self) -> bool:
-        """Whether there are no further requests to GitHub."""
+        """Whether GitHub failed so that nothing more is requested tonight."""
         return bool(self._down)
 
     def read(self, path: str, **query: Any) -> Any:
-        """Return the resource at a path.
+        """Return what GitHub answers for a path of its API.
 
         Raises UnavailableError if GitHub does not respond, GithubRefusedError if the resource does
         not exist, and UserError if the token lacks the permission.
@@ -111,7 +111,7 @@ class Client:
         return self._data(self._ask("GET", path, query))
 
     def read_all(self, path: str, within: str = "", **query: Any) -> Iterator[Any]:
-        """Iterate over a listing, page by page; raises as :meth:`read` does.
+        """Iterate over all entries of a list that GitHub returns page by page.
 
         ``within`` is the member of a page that holds the list, if the page itself is not the list.
         """
@@ -128,7 +128,7 @@ class Client:
             answer = self._ask("GET", following[1], {})
 
     def write(self, method: str, path: str, payload: Mapping[str, Any]) -> Any:
-        """Send a write, and return the response; None if it is only shown.
+        """Change something on GitHub and return its answer; only show it in a preview.
 
         An empty ``payload`` sends no body: GitHub describes none for such requests. Raises
         UnknownError if the write may have been done, UnavailableError if it was not, and otherwise
@@ -185,12 +185,12 @@ class Client:
 
     @staticmethod
     def _check_done(method: str, reason: str) -> None:
-        """Raise UnknownError instead of repeating a write that may have been done."""
+        """Raise UnknownError if a failed write may have been done, so it is not repeated."""
         if method != "GET":
             raise UnknownError(f"{reason}; whether it did the request is unknown")
 
     def _wait(self, seconds: float, reason: str) -> None:
-        """Wait, unless the wait exceeds the remaining patience."""
+        """Wait before a retry; give up if that would take too long."""
         if self._down:
             raise UnavailableError(self._down)
         if self._spent + seconds > self._section.patience:
@@ -207,7 +207,7 @@ class Client:
         return text.replace(self._token, "***")
 
     def _reason(self, answer: GithubResponse) -> str:
-        """Return GitHub's error message, shortened; a token in it is removed."""
+        """Return GitHub's error message, shortened and without the token."""
         return message(answer).replace(self._token, "***")[:LONGEST_REASON]
 
     def _data(self, answer: GithubResponse) -> Any:

@@ -1,4 +1,4 @@
-"""Commands in comments on pull requests: ``/nightshift`` measures, ``/nightshift accept`` accepts.
+"""Commands in comments on pull requests: ``/nightshift`` and ``/nightshift accept REASON``.
 
 A comment is untrusted. Every word is checked before anything is started, and only people who may
 write to the repository are obeyed.
@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from pipeline.notify.github.client import Client
-from pipeline.notify.github.event import PullRequestHead, read_pull_request
+from pipeline.notify.github.event import (
+    PullRequestHead,
+    check_event_repository,
+    read_event,
+    read_pull_request,
+)
 from pipeline.notify.github.failures import GithubRefusedError
 from pipeline.text.errors import UserError
 
@@ -38,14 +43,14 @@ LONGEST_REASON = 200
 
 
 class MeasureCommand(NamedTuple):
-    """Measure the pull request; empty values are those of the workflow."""
+    """The command to measure a pull request, with the options that the comment gives."""
 
     steps: tuple[str, ...] = ()
     mode: str = ""
 
 
 class AcceptCommand(NamedTuple):
-    """Accept the regression that was measured, for a reason."""
+    """The command to accept the measured regression of a pull request, with the reason."""
 
     reason: str
 
@@ -85,7 +90,7 @@ class _CommentEvent(_Part):
 
 
 class PullRequestComment(NamedTuple):
-    """A comment on a pull request, as GitHub's event has it."""
+    """A comment on a pull request: its text, its author and the pull request."""
 
     id: int
     number: int
@@ -99,18 +104,10 @@ def read_comment(file: Path, repository: str) -> PullRequestComment | None:
 
     Raises UserError for a file that is no event of a comment in this repository.
     """
-    try:
-        event = _CommentEvent.model_validate_json(file.read_bytes())
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
-        raise UserError(
-            f"{file} is not an event of a comment (see {where}); give the file that "
-            "GITHUB_EVENT_PATH names in a workflow started by issue_comment"
-        ) from error
-    if event.repository.full_name.casefold() != repository.casefold():
-        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    event = read_event(
+        file, _CommentEvent, "an event of a comment", " in a workflow started by issue_comment"
+    )
+    check_event_repository(file, event.repository.full_name, repository)
     comment = event.comment
     if event.action != "created" or event.issue.pull_request is None or comment.user is None:
         return None

@@ -1,4 +1,4 @@
-"""Comments on issues: a culprit was found, a regression is gone, or it is back.
+"""The text of our comments on issues: culprit found, regression gone, regression back.
 
 Every comment has a hidden marker that identifies its content.
 """
@@ -22,14 +22,14 @@ _ROOM = 4000
 
 
 class KeyedComment(NamedTuple):
-    """A comment and its key."""
+    """A comment on an issue, with a key by which it is written only once."""
 
     key: str
     text: str
 
 
 def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
-    """Return the comment that a regression is gone, for the ``time``-th time (1 is the first).
+    """Return the comment that a regression is gone (for the ``time``-th time).
 
     ``stays`` is the reason for leaving the issue open, empty if it is closed.
     """
@@ -48,7 +48,7 @@ def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
 
 
 def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:
-    """Return the comment that a regression gone for the ``time``-th time is back."""
+    """Return the comment that a regression is back (after it was gone ``time`` times)."""
     end = (
         "Opened again."
         if opened
@@ -71,28 +71,28 @@ def culprit_found(notice: Notice, culprit: Culprit) -> KeyedComment:
 
 
 def culprit_key(culprit: Culprit) -> str:
-    """Return the key of a culprit's comment."""
+    """Return the key of the comment that names a culprit."""
     return f"culprit {re.sub(r'[^0-9A-Za-z._]', '-', culprit.revision).replace('--', '-.')}"
 
 
 def is_culprit(key: str) -> bool:
-    """Whether a key is that of a culprit's comment, not of a regression gone or back."""
+    """Whether a comment, by its key, names a culprit."""
     return key.startswith("culprit ")
 
 
 def verdict(notice: Notice) -> str:
-    """Return the first paragraph of a notice, which is the verdict."""
+    """Return the first paragraph of a regression's report."""
     return notice.body.strip().partition("\n\n")[0]
 
 
 def key_of(comment: Comment) -> str:
-    """Return the key of a comment; empty if it has none."""
+    """Return the key that is hidden in a comment; empty if there is none."""
     found = _MARKER.match(comment.body or "")
     return found[1] if found else ""
 
 
 def is_said(key: str, comments: Iterable[Comment]) -> bool:
-    """Whether a comment with this key exists."""
+    """Whether a comment with this key is among the comments of an issue."""
     return any(key_of(comment) == key for comment in comments)
 
 

@@ -1,4 +1,4 @@
-"""People's decisions about a regression, from the events of its issue."""
+"""Find what people decided about a regression, from the events of its GitHub issue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REASONS = {"not_planned": "not planned", "duplicate": "duplicate"}
 
 
 class Reading:
-    """Reads the events of an issue. ``ours`` returns whether an account is ours.
+    """Reads what people did with an issue; ``ours`` says whether an account is nightshift's.
 
     Other programs decide nothing: a bot that closes old issues knows nothing about this one.
     """
@@ -27,7 +27,7 @@ class Reading:
     def decisions(
         self, fingerprint: str, events: Sequence[IssueEvent], seen: int | None
     ) -> list[PersonDecision]:
-        """Return the decisions after the event ``seen``, oldest first.
+        """Return people's decisions on an issue after the event ``seen``, oldest first.
 
         If the last seen event is unknown, only a decision still in force is returned: the last one,
         unless we closed or reopened the issue since.
@@ -53,7 +53,7 @@ class Reading:
         return found[-1:] if seen is None else found
 
     def _with_reasons(self, events: Sequence[IssueEvent]) -> list[IssueEvent]:
-        """Add the issue's closing reason to the last closing event, if the event lacks it."""
+        """Add to the last closing of an issue why it was closed."""
         known = list(events)
         closings = [place for place, event in enumerate(known) if event.event == "closed"]
         if closings and known[closings[-1]].state_reason is None and self._issue.state == "closed":
@@ -83,6 +83,6 @@ class Reading:
         return event.label is not None and event.label.name.lower() == self._label
 
     def _is_our_turn(self, event: IssueEvent) -> bool:
-        """Whether the event is our own closing or reopening after a measurement."""
+        """Whether nightshift itself closed or reopened the issue."""
         turn = event.event in {"closed", "reopened"} and event.state_reason not in REFUSED
         return turn and self._ours(event.actor)

@@ -1,4 +1,4 @@
-"""Find the measured pull request from GitHub's own data.
+"""Find which pull request was measured, from data that only GitHub can have written.
 
 The artifact of a measurement is untrusted. The target of the report therefore comes from the
 triggering event, which GitHub writes: the workflow run that measured, the id of that run in an
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,6 +23,8 @@ _SHA = re.compile(r"\b[0-9a-f]{40}\b")
 
 COMMIT = r"^[0-9a-f]{40}$"
 """The pattern of a commit hash on GitHub."""
+
+_Event = TypeVar("_Event", bound=BaseModel)
 
 
 class _WorkflowRun(BaseModel):
@@ -84,7 +87,7 @@ class _WorkflowEvent(_WorkflowRun):
 
 
 class MeasuredCommit(Frozen):
-    """The measured commit and its run, independent of the artifact's contents.
+    """The commit that a workflow run measured, as GitHub says, not as the result says.
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
@@ -101,7 +104,7 @@ class MeasuredCommit(Frozen):
 
 
 class PullRequestHead(Frozen):
-    """The commits of a pull request as they are now: its head, and the tip of its base."""
+    """The commits of a pull request now: its own newest, and the newest of its base."""
 
     sha: str
     base: str
@@ -117,13 +120,12 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
 
 
 def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCommit:
-    """Return the subject of an event, looking up its pull request with the API.
+    """Return which commit of which pull request a workflow run has measured.
 
     Raises UserError for an event of another repository, and for one without a pull request.
     """
     event = _read(file)
-    if event.repository.full_name.casefold() != repository.casefold():
-        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    check_event_repository(file, event.repository.full_name, repository)
     run = event.workflow_run
     if run is None and event.inputs is not None and event.inputs.run:
         run = _run(client, repository, event.inputs.run)
@@ -147,17 +149,32 @@ def _run(client: Client, repository: str, number: str) -> _Run:
         raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
 
 
-def _read(file: Path) -> _WorkflowEvent:
+def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
+    """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
+
+    Raises UserError for a file that is not ``what`` it should be; ``where_from`` is then where a
+    user finds the right one.
+    """
     try:
-        return _WorkflowEvent.model_validate_json(file.read_bytes())
+        return form.model_validate_json(file.read_bytes())
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
         raise UserError(
-            f"{file} is not a GitHub event (see {where}); give the file that GITHUB_EVENT_PATH "
-            "names"
+            f"{file} is not {what} (see {where}); give the file that GITHUB_EVENT_PATH "
+            f"names{where_from}"
         ) from error
+
+
+def check_event_repository(file: Path, named: str, repository: str) -> None:
+    """Raise UserError if an event is of another repository than the one that is asked about."""
+    if named.casefold() != repository.casefold():
+        raise UserError(f"{file} is an event of {named}, not of {repository}")
+
+
+def _read(file: Path) -> _WorkflowEvent:
+    return read_event(file, _WorkflowEvent, "a GitHub event")
 
 
 def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> MeasuredCommit:
@@ -199,7 +216,7 @@ def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> 
 def _of_branch(
     client: Client, repository: str, run: _Run, head: _Repository, found: MeasuredCommit
 ) -> MeasuredCommit:
-    """Return the measurement with the pull request of its branch, including branches of forks.
+    """Return the measurement with the pull request of its branch, also for forks.
 
     GitHub's pull requests of a commit, or of a run, omit those from forks.
     """

@@ -1,4 +1,4 @@
-"""Failures of requests to GitHub, by whether the request was done."""
+"""The ways in which a request to GitHub can fail, and whether GitHub carried it out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pipeline.text.errors import UserError
 
 
 class UnavailableError(Exception):
-    """GitHub is unavailable, or limits us; the request was not done."""
+    """GitHub is not available or limits our requests; the request was not carried out."""
 
 
 class UnknownError(UnavailableError):
-    """It is unknown whether a write was done: the response was lost, or was a GitHub error."""
+    """A request to GitHub failed, and it is unknown whether GitHub carried it out."""
 
 
 class GithubRefusedError(Exception):
-    """GitHub understood the request and refuses it: 404, 410, 422 and the like."""
+    """GitHub refuses a request, as with the status 404, 410 or 422."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"GitHub refuses the request ({status}: {message})")
@@ -22,12 +22,12 @@ class GithubRefusedError(Exception):
 
 
 class ForbiddenError(UserError):
-    """The token lacks the permission. The text says so in one line, with the remedy."""
+    """The token lacks a permission on GitHub; the text says which, and what to do."""
 
 
 class NotSentError(Exception):
-    """The request certainly did not reach GitHub. The text gives the reason."""
+    """A request certainly did not reach GitHub; the text says why."""
 
 
 class CutError(Exception):
-    """The request was sent, but its response is missing or incomplete. The text says why."""
+    """A request reached GitHub, but the answer is missing or incomplete; the text says why."""

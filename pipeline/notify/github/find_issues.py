@@ -1,4 +1,4 @@
-"""Find our existing issues, even if a write's response or the record was lost.
+"""Find the issues that nightshift has created, even if the record of them was lost.
 
 GitHub has no key that prevents a second issue for the same regression, and its listings may lag
 behind. The record therefore notes an intended issue first, with an issue number already in use.
@@ -22,7 +22,7 @@ BEHIND = timedelta(hours=1)
 
 
 class Finder:
-    """Brings the record up to date with GitHub. ``label`` is the label of all our issues."""
+    """Compares the record of our issues with GitHub. All our issues have the same label."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Finder:
         self._label = label.lower()
 
     def read_listing(self) -> None:
-        """Add listed issues to the record."""
+        """Add the issues that GitHub lists to the record."""
         self._adopt(self._tracker.listed)
 
     def find_existing(self) -> None:
-        """Find existing issues before creating new ones; with a new record, find all of them."""
+        """Find our existing issues before a new one is created."""
         self.read_listing()
         if not self._record.of_repository.surveyed:
             known = self._tracker.newest_before(self._client.now - BEHIND)
@@ -53,7 +53,7 @@ class Finder:
             self._record.note_all(surveyed=True)
 
     def settle(self) -> None:
-        """Determine whether intended issues were created.
+        """Find out whether issues were created although GitHub's answer was lost.
 
         A missing issue whose request may still be in progress stays undetermined.
         """
@@ -68,7 +68,7 @@ class Finder:
                 self._record.note(fingerprint, creating=None)
 
     def _adopt(self, issues: Iterable[Issue]) -> None:
-        """Add our issues to the record; of several for one regression, the oldest."""
+        """Add our issues to the record; if a regression has several, the oldest."""
         for issue in issues:
             fingerprint = fingerprint_in(issue.body)
             trusted = self._label in issue.names or self._accounts.include(issue.user)

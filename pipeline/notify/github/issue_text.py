@@ -1,4 +1,4 @@
-"""The text of an issue: our part of it, and its size limits."""
+"""The text of a GitHub issue: which part is nightshift's, and how long it may be."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _BEGIN = re.compile(r"<!-- nightshift regression ([0-9A-Za-z]+) -->")
 
 
 def begin(fingerprint: str) -> str:
-    """Return the hidden marker of an issue's regression, which begins our part."""
+    """Return the hidden marker with which nightshift's part of an issue begins."""
     return f"<!-- nightshift regression {fingerprint} -->"
 
 
 def end(fingerprint: str) -> str:
-    """Return the hidden marker that ends our part of an issue."""
+    """Return the hidden marker with which nightshift's part of an issue ends."""
     return f"<!-- nightshift end {fingerprint} -->"
 
 
 def fingerprint_in(body: str | None) -> str:
-    """Return the fingerprint of an issue's regression; empty without one."""
+    """Return the fingerprint of the regression in an issue's text; empty without one."""
     found = _BEGIN.search(body or "")
     return found[1] if found else ""
 
 
 def ours(fingerprint: str, body: str, room: int = ROOM) -> str:
-    """Return our part of an issue, between its markers, in at most ``room`` characters."""
+    """Return nightshift's part of an issue's text, in at most ``room`` characters."""
     inner = room - len(begin(fingerprint)) - len(end(fingerprint)) - 2
     return f"{begin(fingerprint)}\n{fit(body.strip(), inner)}\n{end(fingerprint)}"
 
 
 def with_ours(present: str | None, fingerprint: str, body: str) -> str | None:
-    """Return the text of an issue with our part of it updated.
+    """Return an issue's text with nightshift's part replaced.
 
     Text that people wrote before and after it is kept. If they removed a marker, our part is
     appended. The result is None if their text leaves no room.
@@ -52,7 +52,7 @@ def with_ours(present: str | None, fingerprint: str, body: str) -> str | None:
 
 
 def _around(text: str, fingerprint: str) -> tuple[str, str]:
-    """Return the text of others before and after our part."""
+    """Return the text that other people wrote before and after nightshift's part."""
     first, last = begin(fingerprint), end(fingerprint)
     before, found, rest = text.partition(first)
     _, closed, after = rest.partition(last)
@@ -63,13 +63,13 @@ def _around(text: str, fingerprint: str) -> tuple[str, str]:
 
 
 def title(text: str) -> str:
-    """Return a title that GitHub accepts."""
+    """Return an issue's title in a form that GitHub accepts."""
     text = " ".join(text.split())
     return text if len(text) <= TITLE_ROOM else text[: TITLE_ROOM - 1] + "…"
 
 
 def fit(text: str, room: int) -> str:
-    """Cut long markdown at the end of a line, with a note."""
+    """Shorten markdown that is too long for GitHub, with a note at its end."""
     if len(text) <= room:
         return text
     lines = text[: max(0, room)].rpartition("\n")[0].splitlines()
@@ -79,7 +79,7 @@ def fit(text: str, room: int) -> str:
 
 
 def _closing(lines: Sequence[str]) -> list[str]:
-    """Return the lines that close the open fences and folds."""
+    """Return the lines that close code blocks and folds still open where a text was cut."""
     fence, folds = "", 0
     for line in lines:
         mark = re.match(r" {0,3}(`{3,}|~{3,})", line)

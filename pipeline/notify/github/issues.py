@@ -1,4 +1,4 @@
-"""Maintain one issue per regression: create, update, close and reopen it."""
+"""Keep one GitHub issue for each regression: create, update, close and reopen it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RESOLVED = RegressionState.RESOLVED
 
 
 class DesiredIssue(NamedTuple):
-    """The intended contents of an issue."""
+    """What the issue of a regression should contain."""
 
     notice: Notice
     title: str
@@ -40,19 +40,19 @@ class DesiredIssue(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The digest of the body."""
+        """A digest of what the issue's text should be."""
         return digest(self.notice.body.strip())
 
     @property
     def culprit_key(self) -> str:
-        """The key of the culprit; empty without a certain one."""
+        """The key of the regression's culprit; empty without a certain one."""
         return comments.culprit_key(self.culprit) if self.culprit is not None else ""
 
 
 def desired_issue(
     reported: ReportedRegression, notice: Notice, labels: tuple[str, ...]
 ) -> DesiredIssue:
-    """Return the intended contents of a regression's issue.
+    """Return what the issue of a regression should contain.
 
     It is gone when all regressions that it reports are gone, and one of them by measurement.
     """
@@ -73,7 +73,7 @@ def desired_issue(
 
 
 class Issues:
-    """Updates issues to their intended contents, and records every step."""
+    """Creates and updates GitHub issues, and records every step."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Issues:
         return SinkAction(fingerprint=fingerprint, place=issue.html_url, new=True, changed=True)
 
     def update(self, meant: DesiredIssue) -> SinkAction:
-        """Update an issue, and comment on news. Without changes, no request is made.
+        """Update the issue of a regression, and comment on what is new.
 
         Raises UnavailableError and GithubRefusedError for whatever could not be done.
         """
@@ -162,7 +162,7 @@ def _is_reported(entry: IssueRecord, meant: DesiredIssue) -> bool:
 
 
 class _IssueUpdate:
-    """The work on one issue in one night. ``changed`` says whether anything was sent."""
+    """The update of one issue in one night."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class _IssueUpdate:
         return self._record.entry(self._fingerprint)
 
     def write(self) -> None:
-        """Write the title, our part of the body and the labels if they differ from the last ones.
+        """Write title, text and labels of an issue if they differ from before.
 
         People's edits since then stay as long as there is nothing new to write.
         """
@@ -210,7 +210,7 @@ class _IssueUpdate:
         self._note(title=meant.title, body=meant.body, labels=meant.labels, gone="")
 
     def comment_changes(self) -> None:
-        """Comment on news, and close or reopen the issue accordingly.
+        """Comment on what is new of a regression; close or reopen its issue.
 
         A locked conversation is left alone: people ended it.
         """
@@ -229,7 +229,7 @@ class _IssueUpdate:
         self._note(state=meant.state)
 
     def _resolve(self) -> None:
-        """Comment that the regression is gone, and close the issue, unless people took it over."""
+        """Comment that a regression is gone and close its issue, unless people use it."""
         time = self._entry.resolved + 1
         stays = self._stays() if self._issue.state == "open" else ""
         self._comment_once(comments.resolved(self._meant.notice, time, stays))
@@ -244,7 +244,7 @@ class _IssueUpdate:
         self._note(state=_RESOLVED, resolved=time)
 
     def _stays(self) -> str:
-        """Return why the issue is not ours to close; empty if it is."""
+        """Return why nightshift must not close an issue; empty if it may."""
         others = [comment for comment in self._read_comments() if not self._is_ours(comment)]
         if others:
             return "people have commented"
@@ -256,7 +256,7 @@ class _IssueUpdate:
         return f"{opened[-1].by} reopened it" if opened else ""
 
     def _reopen(self) -> None:
-        """Reopen the issue if we closed it, and comment that the regression is back."""
+        """Reopen an issue that nightshift closed; comment that the regression is back."""
         issue, entry = self._issue, self._entry
         closed = issue.state == "closed"
         ours = (
@@ -279,7 +279,7 @@ class _IssueUpdate:
         )
 
     def _comment_once(self, news: comments.KeyedComment) -> None:
-        """Comment once: the intent is recorded first, because a response may be lost."""
+        """Comment on an issue only once, even if GitHub's answer is lost."""
         if self._issue.locked or news.key in (self._entry.said, self._entry.culprit):
             return
         self._note(saying=Intent(key=news.key, until=self._client.settled_by))
@@ -300,7 +300,7 @@ class _IssueUpdate:
         self._note(**{"saying": None, kind: key})
 
     def _settle(self) -> None:
-        """Determine whether a comment was created whose response was lost."""
+        """Find out whether a comment exists although GitHub's answer was lost."""
         saying = self._entry.saying
         if saying is None:
             return
@@ -313,7 +313,7 @@ class _IssueUpdate:
             self._note(saying=None)
 
     def _recall(self) -> None:
-        """Restore the reported state from our comments after the record was lost."""
+        """Restore what was reported on an issue from our comments there."""
         keys = [comments.key_of(one) for one in self._read_comments() if self._is_ours(one)]
         turns = [key for key in keys if key and not comments.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")
@@ -334,7 +334,7 @@ class _IssueUpdate:
         return next((key for key in reversed(keys) if comments.is_culprit(key)), "")
 
     def _catch_up(self) -> None:
-        """Complete a reported but unfinished change, if the opposite is true now."""
+        """Finish an earlier update of an issue that was interrupted."""
         entry, state = self._entry, self._meant.state
         if entry.said == f"resolved {entry.resolved + 1}" and state is not _RESOLVED:
             self._note(state=_RESOLVED, resolved=entry.resolved + 1)
@@ -342,7 +342,7 @@ class _IssueUpdate:
             self._note(state=RegressionState.CONFIRMED)
 
     def _is_ours(self, comment: Comment) -> bool:
-        """Whether we wrote the comment: a person may use our account, but not our marker."""
+        """Whether nightshift wrote a comment: it has our account and our marker."""
         return self._accounts.include(comment.user) and bool(comments.key_of(comment))
 
     def _read_comments(self) -> list[Comment]:

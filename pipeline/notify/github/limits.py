@@ -1,4 +1,4 @@
-"""Rate limits in GitHub's responses: when to retry.
+"""Rate limits of GitHub: whether an answer means one, and how long to wait.
 
 Source: GitHub's documentation, "Rate limits for the REST API" and "Best practices for using the
 REST API": ``retry-after`` first, then ``x-ratelimit-reset`` if nothing remains, then a minute, and
@@ -25,7 +25,7 @@ def message(answer: GithubResponse) -> str:
 
 
 def server_time(answer: GithubResponse) -> datetime | None:
-    """Return the time on GitHub's clock, if the response contains it."""
+    """Return the time by GitHub's clock, if its answer contains it."""
     try:
         return parsedate_to_datetime(answer.headers["date"]).astimezone(UTC)
     except (KeyError, ValueError):
@@ -33,7 +33,7 @@ def server_time(answer: GithubResponse) -> datetime | None:
 
 
 def limited(answer: GithubResponse) -> bool:
-    """Whether the request was rejected by a rate limit."""
+    """Whether GitHub refused a request because there were too many."""
     if answer.status == 429:
         return True
     text = message(answer).lower()
@@ -45,7 +45,7 @@ def limited(answer: GithubResponse) -> bool:
 
 
 def pause(answer: GithubResponse, attempt: int, now: datetime) -> float:
-    """Return the seconds to wait after the ``attempt``-th rate limit, counted from 0."""
+    """Return how many seconds to wait after being refused ``attempt`` times before."""
     after = _number(answer.headers.get("retry-after"))
     if after is not None:
         return after

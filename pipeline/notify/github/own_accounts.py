@@ -1,4 +1,4 @@
-"""Our own accounts on GitHub, to distinguish our actions from those of others."""
+"""Know which GitHub accounts are nightshift's own, so that its actions are not people's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pipeline.notify.github.tracker import Tracker
 
 
 class OwnAccounts:
-    """The accounts that wrote for us. Unknown accounts count as other people's.
+    """The GitHub accounts that wrote for nightshift; all others are people.
 
     The token's account is requested only if the record lacks it; an app's token cannot return it.
     """
@@ -18,10 +18,10 @@ class OwnAccounts:
         self._asked = "" if record.of_repository.we else tracker.login
 
     def include(self, user: User | None) -> bool:
-        """Whether an account is ours."""
+        """Whether a GitHub account is nightshift's own."""
         return user is not None and user.login in (*self._record.of_repository.we, self._asked)
 
     def add(self, user: User | None) -> None:
-        """Record an account that wrote for us."""
+        """Record a GitHub account as nightshift's own."""
         if user is not None and user.login not in self._record.of_repository.we:
             self._record.note_all(we=(*self._record.of_repository.we, user.login))

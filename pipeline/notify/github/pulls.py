@@ -1,4 +1,4 @@
-"""Report a measurement to a pull request: always a check run, a comment only for news."""
+"""Report the result of a pull request on GitHub: a check run, and a comment if it regressed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _BEFORE = {
 
 
 class Way(StrEnum):
-    """The form of a result on a commit: a check run, or a status for personal tokens."""
+    """How a result is shown on a commit: a check run, or a status for personal tokens."""
 
     CHECK = "check"
     STATUS = "status"
@@ -71,7 +71,7 @@ ACCEPTED = "Accepted by "
 
 
 class PullRequestTopic(NamedTuple):
-    """The subject of a report: a repository's measurement of one target on one machine class."""
+    """What a result is about: repository, target and machine class."""
 
     repository: str
     measurement: MeasuredCommit
@@ -80,29 +80,29 @@ class PullRequestTopic(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its check run."""
+        """The name of the check run on GitHub."""
         on = f" on {self.machine_class}" if self.machine_class else ""
         return f"{NAME} / {self.target or 'pull request'}{on}"
 
     @property
     def key(self) -> str:
-        """The key of the same run's check run."""
+        """The key of the check run, the same for a repeated report."""
         found = self.measurement
         return f"{NAME} {found.run or found.sha} {self.target} {self.machine_class}".rstrip()
 
     @property
     def provisional_names(self) -> frozenset[str]:
-        """The check run names used while the target and the machine class were unknown."""
+        """The names of the check run before target and class were known."""
         less = (self._replace(target="", machine_class=""), self._replace(machine_class=""))
         return frozenset(each.name for each in less) - {self.name}
 
     @property
     def marker(self) -> str:
-        """The marker of its comment."""
+        """The hidden marker of the comment on the pull request."""
         return f"{_MARKER}{self.target} {self.machine_class} -->"
 
     def is_of(self, body: str) -> bool:
-        """Whether a comment with this body is of the subject.
+        """Whether a comment with this text is about the same topic.
 
         A measurement that left nothing has no machine class, and may have no target. It is of all
         comments with another one, because what they say is no longer known.
@@ -113,19 +113,19 @@ class PullRequestTopic(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path of its repository in the API."""
+        """The path of the repository in GitHub's API."""
         return f"/repos/{self.repository}"
 
 
 class Shown(NamedTuple):
-    """The report: the address of the check run or status, and of the comment, if any."""
+    """Where a result is shown: the addresses of the check run or status, and of the comment."""
 
     page: str
     comment: str = ""
 
 
 def publish(client: Client, subject: PullRequestTopic, words: Words, way: Way = Way.CHECK) -> Shown:
-    """Report a measurement to a pull request. The function is idempotent.
+    """Report a result on a pull request; repeating it changes nothing.
 
     Raises UnavailableError if GitHub does not accept it, and UserError if the token lacks the
     permission.
@@ -145,12 +145,12 @@ def publish(client: Client, subject: PullRequestTopic, words: Words, way: Way = 
 
 
 def is_accepted(check: Mapping[str, Any]) -> bool:
-    """Whether a maintainer accepted the regression of a check run."""
+    """Whether a maintainer accepted the regression that a check run shows."""
     return str(check["output"]["title"] or "").startswith(ACCEPTED)
 
 
 class _Marked(NamedTuple):
-    """The page of a check run or status, our account, and whether its regression is accepted."""
+    """What was set on a commit: its page, our account, whether a regression is accepted."""
 
     page: str
     author: str
@@ -158,7 +158,7 @@ class _Marked(NamedTuple):
 
 
 def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Marked:
-    """Create or update the check run. That of an accepted regression stays as it is."""
+    """Create or update the check run, unless it shows an accepted regression."""
     found = subject.measurement
     payload: dict[str, Any] = {
         "name": subject.name,
@@ -227,7 +227,7 @@ def _with_annotations(payload: Mapping[str, Any], notes: list[dict[str, Any]]) -
 
 
 def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> list[dict[str, Any]]:
-    """Return the changed figures as annotations on the first file of the pull request."""
+    """Return notes on the changed metrics for the first file of the pull request."""
     if not words.notes:
         return []
     found = subject.measurement
@@ -252,7 +252,7 @@ def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> lis
 
 
 def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> _Marked:
-    """Set the status unless it is already set."""
+    """Set the status of a commit, unless it is set already."""
     found = subject.measurement
     title = words.title
     if len(title) > DESCRIPTION_ROOM:
@@ -280,7 +280,7 @@ def _mark_status(client: Client, subject: PullRequestTopic, words: Words) -> _Ma
 def _comment(
     client: Client, subject: PullRequestTopic, words: Words, author: str, page: str
 ) -> str:
-    """Create the comment if a regression was shown; update existing ones."""
+    """Comment on the pull request if it regressed, and update an existing comment."""
     listing = f"{subject.path}/issues/{subject.measurement.number}/comments"
 
     def ours() -> list[Any]:
@@ -325,7 +325,7 @@ def _first(found: list[Any]) -> Any:
 
 
 def made(make: Callable[[], Any], present: Callable[[], Any] = lambda: None) -> Any:
-    """Create something; if its success is unknown, check before a retry."""
+    """Create something on GitHub; before a retry, check whether it exists."""
     for _ in range(ATTEMPTS - 1):
         try:
             return make()

@@ -1,4 +1,4 @@
-"""The record of our issues: which exist, what was written last, and what was seen.
+"""The record of our GitHub issues: which exist, and what was written and read last.
 
 ``results/github.json`` saves requests. It also holds what GitHub cannot return: that an issue was
 about to be created. Without the record, all issues are found again by their label.
@@ -26,7 +26,7 @@ _LOCK = "github.lock"
 
 
 class Intent(Frozen):
-    """The intent to send something that must not be sent twice.
+    """What is about to be sent to GitHub and must not be sent twice.
 
     ``until`` is when the request is certainly no longer in progress. For a comment, ``key`` is its
     marker; for an issue, ``after`` is an issue number already in use.
@@ -38,7 +38,7 @@ class Intent(Frozen):
 
 
 class IssueRecord(Frozen):
-    """The record of one regression's issue.
+    """The record of the issue of one regression.
 
     ``number`` is 0 while there is no issue; ``place`` is its address. ``title``, ``body`` (its
     digest) and ``labels`` are the last written ones, empty if unknown; people's edits since then
@@ -66,7 +66,7 @@ class IssueRecord(Frozen):
 
 
 class RepositoryIssues(Frozen):
-    """The record of one repository.
+    """The record of all our issues in one repository.
 
     ``we`` are the accounts that wrote for us, ``newest`` is an issue number in use. ``surveyed``
     means that issues from before the record were searched for, ``offered`` that the acknowledgement
@@ -81,16 +81,16 @@ class RepositoryIssues(Frozen):
 
 
 class _RecordFile(Frozen):
-    """The whole file: repositories by id, which survives a rename."""
+    """The whole file of records: repositories by their id, which survives a new name."""
 
     repositories: dict[str, RepositoryIssues] = Field(default_factory=dict)
 
 
 class IssueRecords:
-    """The record of one repository. With ``keep`` false, nothing is written to disk."""
+    """The record of issues in one repository; with ``keep`` false nothing is written."""
 
     def __init__(self, results: Path, repository: int, *, keep: bool = True) -> None:
-        """Read the record. Raises UserError for a file that is not ours."""
+        """Read the record of issues. Raises UserError if the file is not valid."""
         self._path = results / FILE
         self._name = str(repository)
         self._keep = keep
@@ -106,26 +106,26 @@ class IssueRecords:
 
     @property
     def of_repository(self) -> RepositoryIssues:
-        """The record of the repository."""
+        """The record of the repository that is used."""
         return self._all.repositories.get(self._name, RepositoryIssues())
 
     @property
     def entries(self) -> dict[str, IssueRecord]:
-        """The records of issues by fingerprint."""
+        """The records of our issues by fingerprint of the regression."""
         return self.of_repository.entries
 
     def entry(self, fingerprint: str) -> IssueRecord:
-        """Return the record of a regression's issue."""
+        """Return the record of the issue of a regression."""
         return self.entries.get(fingerprint, IssueRecord())
 
     def note(self, fingerprint: str, **changes: Any) -> IssueRecord:
-        """Change the record of a regression's issue; it is on disk when this returns."""
+        """Change the record of a regression's issue and write it to the disk."""
         entry = self.entry(fingerprint).model_copy(update=changes)
         self.note_all(entries={**self.entries, fingerprint: entry})
         return entry
 
     def note_all(self, **changes: Any) -> None:
-        """Change the record of the repository; it is on disk when this returns."""
+        """Change the record of the repository and write it to the disk."""
         changed = self.of_repository.model_copy(update=changes)
         self._all = _RecordFile(repositories={**self._all.repositories, self._name: changed})
         if self._keep:
@@ -134,7 +134,7 @@ class IssueRecords:
 
 @contextmanager
 def held(results: Path) -> Iterator[bool]:
-    """Lock the record against duplicate issues; yields false while another process holds it."""
+    """Lock the record of issues, so that two processes do not create the same issue."""
     with ExitStack() as stack:
         try:
             stack.enter_context(lock.held(results / _LOCK, patience=0))

@@ -1,4 +1,4 @@
-"""Models of GitHub's responses; other fields are ignored."""
+"""Types for GitHub's answers; unknown fields are ignored."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class _Response(BaseModel):
 
 
 class User(_Response):
-    """An account; an app's ``type`` is Bot."""
+    """A GitHub account; the ``type`` of an app's account is Bot."""
 
     login: str
     type: str = "User"
 
 
 class Label(_Response):
-    """A label."""
+    """A label of a GitHub issue."""
 
     name: str
 
 
 class Repository(_Response):
-    """A repository. Its ``id`` survives a rename."""
+    """A GitHub repository; its ``id`` survives a new name."""
 
     id: int
     full_name: str
@@ -38,7 +38,7 @@ class Repository(_Response):
 
 
 class Issue(_Response):
-    """An issue, or a pull request if ``pull_request`` is set."""
+    """A GitHub issue, or a pull request if ``pull_request`` is set."""
 
     number: int
     title: str
@@ -57,19 +57,19 @@ class Issue(_Response):
 
     @property
     def names(self) -> set[str]:
-        """Its labels in lower case: GitHub ignores their case."""
+        """The names of the issue's labels in lower case."""
         return {label.name.lower() for label in self.labels}
 
 
 class Comment(_Response):
-    """A comment on an issue."""
+    """A comment on a GitHub issue or pull request."""
 
     user: User | None = None
     body: str | None = None
 
 
 class IssueEvent(_Response):
-    """An event of an issue."""
+    """What somebody did with a GitHub issue, as closing or labelling it."""
 
     id: int
     event: str
@@ -80,7 +80,7 @@ class IssueEvent(_Response):
 
     @property
     def by(self) -> str:
-        """The account that did it; ghost, as on GitHub, if the account no longer exists."""
+        """The account that did it; "ghost" if the account no longer exists."""
         return self.actor.login if self.actor is not None else "ghost"
 
 
@@ -88,7 +88,7 @@ _Answer = TypeVar("_Answer", bound=_Response)
 
 
 def read_as(kind: type[_Answer], data: object, *, written: bool = False) -> _Answer:
-    """Parse a response.
+    """Parse GitHub's answer as a type.
 
     Raises UnavailableError for an invalid one, and UnknownError if it responds to a write
     (``written``), which was then done.

@@ -1,4 +1,4 @@
-"""Read the settings of a repository that nightshift depends on."""
+"""Read the settings of a GitHub repository that nightshift depends on."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Runner(_Answer):
 
 
 class RegisteredRunner(NamedTuple):
-    """A self-hosted runner. ``version`` is empty until it was connected once."""
+    """A self-hosted runner of the repository; ``version`` is empty before its first job."""
 
     name: str
     labels: frozenset[str]
@@ -69,7 +69,7 @@ class RegisteredRunner(NamedTuple):
 
 
 class InstalledWorkflow(NamedTuple):
-    """A workflow of a repository: its state, its file, and its last scheduled run."""
+    """A workflow of the repository: its file, its state, its last scheduled run."""
 
     path: str
     name: str
@@ -79,7 +79,7 @@ class InstalledWorkflow(NamedTuple):
 
 
 class RepositorySettings(NamedTuple):
-    """The settings of a repository; None is what the token may not read.
+    """Settings of a GitHub repository; None is what the token may not read.
 
     ``unreadable`` has what that is and the missing permission, as for a fine-grained token.
     """
@@ -102,14 +102,14 @@ class RepositorySettings(NamedTuple):
 
 
 class _SettingReader:
-    """Reads parts of a repository, and notes those that the token may not read."""
+    """Reads settings of a repository, and notes which ones the token may not read."""
 
     def __init__(self, client: Client, repository: str) -> None:
         self._client, self._root = client, f"/repos/{repository}"
         self.unreadable: dict[str, str] = {}
 
     def read(self, what: str, permission: str, path: str, **query: Any) -> Any:
-        """Return a part as a mapping; None if it is unreadable."""
+        """Return one part of the settings; None if the token may not read it."""
         try:
             return self._client.read(f"{self._root}{path}", **query)
         except (ForbiddenError, GithubRefusedError):
@@ -119,7 +119,7 @@ class _SettingReader:
     def listed(
         self, what: str, permission: str, path: str, within: str = "", **query: Any
     ) -> list[Any] | None:
-        """Return a listing; None if it is unreadable."""
+        """Return a list of settings; None if the token may not read it."""
         try:
             return list(self._client.read_all(f"{self._root}{path}", within, **query))
         except (ForbiddenError, GithubRefusedError):
@@ -128,7 +128,7 @@ class _SettingReader:
 
 
 def read_settings(client: Client, repository: str) -> RepositorySettings:
-    """Return the settings of a repository.
+    """Return the settings of a GitHub repository.
 
     Raises UserError if the repository does not exist for the token, and UnavailableError if GitHub
     does not respond.
@@ -186,7 +186,7 @@ def _runner(data: object) -> RegisteredRunner:
 
 
 def _required(reader: _SettingReader, branch: str) -> frozenset[str] | None:
-    """Return the required checks of a branch, by rulesets and by branch protection."""
+    """Return which checks a branch requires before a merge."""
     name = quote(branch, safe="")
     rules = reader.listed("rules", "Metadata: read", f"/rules/branches/{name}")
     whole = reader.read("the default branch", "Contents: read", f"/branches/{name}")

@@ -1,4 +1,4 @@
-"""Judge the settings of a repository: what nightshift needs there, and what is missing."""
+"""Check the settings of a GitHub repository: what nightshift needs there, and what is missing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _DISABLED = {
 
 
 class SettingState(StrEnum):
-    """The result of a check: good, worth knowing, or missing."""
+    """The result of checking a repository setting: good, worth knowing, or missing."""
 
     GOOD = "good"
     NOTE = "note"
@@ -52,7 +52,7 @@ class SettingState(StrEnum):
 
 
 class SettingFinding(NamedTuple):
-    """The finding of a check, in one line, and what to do about it; empty if good."""
+    """The result of checking one repository setting, in one line, with what to do."""
 
     name: str
     state: SettingState
@@ -64,7 +64,7 @@ Check = Callable[[RepositorySettings, datetime], Iterator[SettingFinding]]
 
 
 def judge_settings(settings: RepositorySettings, now: datetime) -> list[SettingFinding]:
-    """Return the findings of all checks, in a fixed order."""
+    """Return the results of checking all repository settings, in a fixed order."""
     return [finding for check in CHECKS for finding in check(settings, now)]
 
 
@@ -81,7 +81,7 @@ def _missing(name: str, text: str, remedy: str) -> SettingFinding:
 
 
 def _calls(settings: RepositorySettings, name: str) -> list[tuple[InstalledWorkflow, WorkflowCall]]:
-    """Return the calls of one of our workflows, each with the calling workflow."""
+    """Return which workflows of the repository call one of nightshift's workflows."""
     return [
         (workflow, call)
         for workflow in settings.workflows or ()
@@ -152,7 +152,7 @@ def _approval(settings: RepositorySettings, _now: datetime) -> Iterator[SettingF
 
 
 def _own_runners(settings: RepositorySettings) -> bool:
-    """Whether workflows of this repository may run on self-hosted runners."""
+    """Whether workflows of this repository may run on its own machines."""
     return bool(settings.runners) or any(
         SELF_HOSTED in labels for labels, _ in _wanted_labels(settings)
     )
@@ -179,7 +179,7 @@ def _present(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFi
 
 
 def _gaps(settings: RepositorySettings) -> Iterator[SettingFinding]:
-    """Yield the workflows and triggers without which nothing is reported."""
+    """Yield the missing workflows and triggers without which nothing is reported."""
     publishers = _calls(settings, "pull-request-publish.yml")
     commands = _calls(settings, "pull-request-command.yml")
     for workflow, _ in _calls(settings, "pull-request.yml"):
@@ -309,7 +309,7 @@ def _required(settings: RepositorySettings, _now: datetime) -> Iterator[SettingF
 
 
 def _wanted_labels(settings: RepositorySettings) -> list[tuple[frozenset[str], bool]]:
-    """Return the labels of each runner that is needed, and whether it runs code of strangers."""
+    """Return the labels of each runner that is needed, and whether it runs untrusted code."""
     found = [
         (labels_of(call.inputs.get("runner", PULL_REQUESTS)), True)
         for _, call in _calls(settings, "pull-request.yml")

@@ -1,4 +1,4 @@
-"""The GitHub sink: regressions as issues of a repository."""
+"""The sink for GitHub: it reports regressions as issues of a repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BUSY = (
 
 
 class GithubSink:
-    """Maintains one issue per cause. An instance lasts one night.
+    """Reports regressions as GitHub issues, one for each cause.
 
     ``results`` holds its record. With ``show`` it only reads, and shows what it would send.
     """
@@ -45,7 +45,7 @@ class GithubSink:
         clock: GithubClock | None = None,
         transport: Transport | None = None,
     ) -> None:
-        """Raises UserError for an address that would receive the token unencrypted."""
+        """Raises UserError for an address to which the token would go unencrypted."""
         self._section = section
         self._results = results
         self._keep = show is None
@@ -55,7 +55,7 @@ class GithubSink:
         self._left: list[str] = []
 
     def decisions(self) -> Sequence[PersonDecision]:
-        """Return people's decisions by labels, closing and reopening, oldest first.
+        """Return what people decided on our issues by labels, closing and reopening.
 
         The next :meth:`report` records what was returned. If the process is killed before, when the
         journal may lack it, the decision is returned again with the same ``at``.
@@ -82,7 +82,7 @@ class GithubSink:
         return sorted(found, key=lambda decision: decision.at)
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
-        """Create issues of new regressions, and update the others."""
+        """Create issues for new regressions, and update the others."""
         with self._locked() as locked:
             if not locked:
                 return SinkResult(left=(_BUSY,))
@@ -138,7 +138,7 @@ class GithubSink:
         return opened.issues.create(meant)
 
     def _offer(self, opened: _OpenSink) -> None:
-        """Make sure that the acknowledgement label exists."""
+        """Create the label by which people acknowledge a regression, if it is missing."""
         if opened.record.of_repository.offered:
             return
         try:
@@ -167,7 +167,7 @@ class GithubSink:
 
     @staticmethod
     def _read(opened: _OpenSink, fingerprint: str) -> Issue | None:
-        """Return an issue from the listing, or by number if it lost our label."""
+        """Return an issue from the list of our issues, or by number if it lost our label."""
         entry = opened.record.entry(fingerprint)
         listed = {issue.number: issue for issue in opened.tracker.listed}
         if entry.number in listed or not entry.number or entry.gone:
@@ -194,7 +194,7 @@ class GithubSink:
 
 
 class _OpenSink:
-    """The objects available while the record is locked."""
+    """What the sink uses while it holds the lock on the record of issues."""
 
     def __init__(
         self, client: Client, tracker: Tracker, record: IssueRecords, section: GithubSection
@@ -206,5 +206,5 @@ class _OpenSink:
 
     @property
     def known(self) -> set[str]:
-        """The regressions that have an issue."""
+        """The fingerprints of regressions that have an issue."""
         return {name for name, entry in self.record.entries.items() if entry.number}

@@ -1,4 +1,4 @@
-"""The issues of one repository, read and written one by one."""
+"""Read and write the issues of one GitHub repository."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _COLOUR = "c5def5"
 
 
 class Tracker:
-    """The issues of the repository that ``[github]`` names.
+    """The issues of the GitHub repository that ``[github]`` names.
 
     All methods raise as :class:`Client` does. Listings may lag behind; an issue read by number is
     current.
     """
 
     def __init__(self, client: Client, section: GithubSection) -> None:
-        """Find the repository. Raises UserError if we cannot have issues there."""
+        """Find the repository. Raises UserError if it cannot have issues."""
         self._client = client
         self._section = section
         try:
@@ -55,7 +55,7 @@ class Tracker:
 
     @cached_property
     def login(self) -> str:
-        """The token's account; empty for an app, which may not request it."""
+        """The GitHub account of the token; empty for an app."""
         try:
             return read_as(User, self._client.read("/user")).login
         except (ForbiddenError, GithubRefusedError):
@@ -63,17 +63,17 @@ class Tracker:
 
     @cached_property
     def listed(self) -> Sequence[Issue]:
-        """All issues with our label, oldest first, as listed this night."""
+        """All issues with nightshift's label, oldest first."""
         return list(self._issues(labels=self._section.labels[0], direction="asc"))
 
     def newest(self) -> int:
-        """Return an issue number in use: the newest listed one."""
+        """Return the number of the newest issue with nightshift's label."""
         first = next(self._issues(direction="desc", per_page=1, pulls=True), None)
         self._top = max(self._top, first.number if first is not None else 0)
         return self._top
 
     def newest_before(self, moment: datetime) -> int:
-        """Return the number of the newest issue or pull request from before a moment."""
+        """Return the number of the newest issue or pull request before a time."""
         for each in self._issues(direction="desc", pulls=True):
             self._top = max(self._top, each.number)
             if each.created_at < moment:
@@ -119,7 +119,7 @@ class Tracker:
         return [read_as(IssueEvent, each) for each in self._client.read_all(path)]
 
     def create(self, title: str, body: str, labels: Sequence[str]) -> Issue | None:
-        """Create an issue; None if it is only shown."""
+        """Create an issue; return None in a preview."""
         payload = {"title": title, "body": body, "labels": list(labels)}
         made = self._client.write("POST", f"{self._at}/issues", payload)
         return read_as(Issue, made, written=True) if made is not None else None
@@ -133,13 +133,13 @@ class Tracker:
         self._client.write("POST", f"{self._at}/issues/{number}/labels", {"labels": list(labels)})
 
     def comment(self, number: int, text: str) -> Comment | None:
-        """Comment on an issue; None if it is only shown."""
+        """Comment on an issue; return None in a preview."""
         path = f"{self._at}/issues/{number}/comments"
         made = self._client.write("POST", path, {"body": text})
         return read_as(Comment, made, written=True) if made is not None else None
 
     def offer(self, label: str, description: str) -> None:
-        """Create a label, if no label with its name exists."""
+        """Create a label, unless a label with its name exists."""
         try:
             self._client.read(f"{self._at}/labels/{quote(label, safe='')}")
         except GithubRefusedError:

@@ -1,4 +1,4 @@
-"""Send one request to GitHub with PyGithub; report of a failure whether GitHub carried it out.
+"""Send one request to GitHub; after a failure, say whether GitHub carried it out.
 
 PyGithub would repeat a POST whose response was lost, so its own retries are off. Retries are
 decided in :mod:`pipeline.notify.github.client`.
@@ -31,7 +31,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class GithubResponse(NamedTuple):
-    """GitHub's response. Names of ``headers`` are in lower case; ``data`` is the JSON, if any."""
+    """GitHub's answer to a request: status, headers and JSON."""
 
     status: int
     headers: Mapping[str, str]
@@ -104,7 +104,7 @@ def pygithub(url: str, token: str) -> Transport:
 
 
 def _parsed(status: int, text: str) -> Any:
-    """Return the JSON of a response; GitHub's front end responds to errors with pages."""
+    """Return the JSON of GitHub's answer; None if the answer is something else."""
     try:
         return json.loads(text) if text else None
     except json.JSONDecodeError:
@@ -121,7 +121,7 @@ def _not_sent(error: requests.RequestException) -> bool:
 
 
 def _reason(error: requests.RequestException) -> str:
-    """Return a short reason: the exception's own text names objects in memory."""
+    """Return in a few words why a request failed."""
     if isinstance(error, requests.Timeout):
         return "no answer within the time limit"
     if isinstance(error, requests.exceptions.SSLError):

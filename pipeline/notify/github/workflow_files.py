@@ -1,4 +1,4 @@
-"""Read the workflow files of a repository: their triggers, and which of our workflows they call."""
+"""Read the workflow files of a repository: when they run, and what they call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONGEST = 200_000
 
 
 class WorkflowCall(NamedTuple):
-    """A job that calls a workflow of nightshift; ``workflow`` is the name of its file."""
+    """A job in a workflow file that calls a workflow of nightshift."""
 
     workflow: str
     ref: str
@@ -37,19 +37,19 @@ class WorkflowCall(NamedTuple):
 
 
 class WorkflowFile(NamedTuple):
-    """The content of a workflow file; unreadable ones have neither triggers nor calls."""
+    """What a workflow file contains: its triggers, and its calls."""
 
     name: str = ""
     triggers: Mapping[str, Any] = {}
     calls: tuple[WorkflowCall, ...] = ()
 
     def calls_of(self, workflow: str) -> list[WorkflowCall]:
-        """Return the calls of one of our workflows."""
+        """Return the jobs that call one of nightshift's workflows."""
         return [call for call in self.calls if call.workflow == workflow]
 
     @property
     def waits_for(self) -> frozenset[str]:
-        """The names of the workflows whose end starts this one."""
+        """The names of the workflows after whose end this workflow runs."""
         found = self.triggers.get("workflow_run")
         names = found.get("workflows") if isinstance(found, dict) else None
         return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
@@ -69,7 +69,7 @@ def read_workflow(text: str) -> WorkflowFile:
 
 
 def labels_of(text: str) -> frozenset[str]:
-    """Return the labels of a runner as an input has them: JSON, a word or a list of words."""
+    """Return the labels of a runner in an input: JSON, a word or a list of words."""
     try:
         found = json.loads(text)
     except ValueError:

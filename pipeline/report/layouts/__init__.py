@@ -1,4 +1,4 @@
-"""Layouts: the kinds of tables, by name."""
+"""The layouts of tables, by name: which rows and columns a table has."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _SPEEDS = frozenset({"qps", "time_us/o", "score", "cost"})
 
 
 def default_layout(subject: MeasuredSubject) -> str:
-    """Return the customary layout of a workload family, or of a published table."""
+    """Return the usual layout for a workload family or a published table."""
     if not subject.metrics:
         counted = subject.workload.mode is Mode.COUNT
         return "relative" if counted else _OF_FAMILY.get(subject.workload.family, "relative")
@@ -101,7 +101,7 @@ def default_layout(subject: MeasuredSubject) -> str:
 def by_layout(
     subjects: Sequence[MeasuredSubject], layout: str = ""
 ) -> dict[str, list[MeasuredSubject]]:
-    """Return the subjects of a line by layout: the requested one, or each one's own."""
+    """Return the results of a line by the layout in which each is shown."""
     found: dict[str, list[MeasuredSubject]] = {}
     for subject in subjects:
         found.setdefault(layout or default_layout(subject), []).append(subject)
@@ -111,7 +111,7 @@ def by_layout(
 def make_grids(
     subjects: Sequence[MeasuredSubject], options: TableOptions, layout: str = ""
 ) -> list[Grid]:
-    """Return the grids of a line's subjects, in a layout or in each one's own."""
+    """Return the tables of a line's results, in one layout or each in its usual one."""
     return [
         grid
         for name, chosen in by_layout(subjects, layout).items()

@@ -1,4 +1,4 @@
-"""The layout of hardware activity per second: a section for each revision."""
+"""The layout "averages": hardware activity per second, a section for each revision."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ METRICS = ("r/s", "rMB/s", "w/s", "wMB/s", "cs/s", "cpu/s", "steal")
 
 
 def averages(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return a grid for each subject: a row per step, a column per metric."""
+    """Return the tables of hardware activity: a row for each step, a column for each metric."""
     return [grid for subject in subjects if (grid := _grid(subject, options)) is not None]
 
 
 def _place(metric: str) -> int:
-    """Return the sort position of an imported metric: as published, others last."""
+    """Return where an imported metric is placed among the columns."""
     published = list(PUBLISHED_DECIMALS)
     return published.index(metric) if metric in published else len(published)
 

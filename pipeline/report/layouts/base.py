@@ -1,4 +1,4 @@
-"""Shared parts of all layouts: the options, and the start of a subject's grid."""
+"""What all table layouts share: options, and the beginning of a table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ THROUGHPUT = "qps"
 
 
 def usual_metric(subject: MeasuredSubject) -> str:
-    """Return the default metric of a subject: throughput, or what counted runs count."""
+    """Return the metric that a table shows by default: throughput, or instructions."""
     return INSTRUCTIONS if subject.workload.mode is Mode.COUNT else THROUGHPUT
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """The options of a table: base, metric, decimals (by default the layout's), colours.
+    """The options of a table: base, metric, decimals, colours.
 
     ``base`` is a label or published name of a revision; empty for the first.
     """
@@ -42,7 +42,7 @@ Raises UserError for a base that no subject has.
 
 
 class TableLayout(NamedTuple):
-    """A layout: what it shows, what it requires, and whether its metric can be chosen."""
+    """A layout of tables: what it shows, and which results it needs."""
 
     help: str
     needs: str

@@ -1,4 +1,4 @@
-"""Tables of one step each, with a column per metric and a row per revision."""
+"""Tables of one step each: a row for each revision, a column for each metric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.report.tables import MeasuredSubject
 
 
 class Head(NamedTuple):
-    """A column: its head, its metrics (the first that a step has is shown), and their scale.
+    """A column of a table: its heading, and the metrics it can show.
 
     Without ``decimals``, the metric's published decimals apply. ``help`` explains the head; by
     default the metric's description does.
@@ -32,12 +32,12 @@ Block = tuple[Head, ...]
 
 
 def head(metric: str, decimals: int | None = None) -> Head:
-    """Return the column of a metric under its own name."""
+    """Return the table column of a metric, with the metric's name as heading."""
     return Head(metric, (metric,), decimals)
 
 
 class Figures:
-    """The figures of a subject under the heads of blocks, by step and column."""
+    """The values to show in tables of one step each, by step and column."""
 
     def __init__(self, subject: MeasuredSubject, blocks: Sequence[Block]) -> None:
         heads = [head for block in blocks for head in block]
@@ -47,14 +47,14 @@ class Figures:
         self._values = {name: _by_step(table) for name, table in tables.items()}
 
     def steps(self) -> list[str]:
-        """Return the steps that have any of the metrics, in order."""
+        """Return the steps that have a value, in order."""
         with_most = sorted(self._values.values(), key=len, reverse=True)
         return self._subject.in_order(
             dict.fromkeys(step for values in with_most for step in values)
         )
 
     def value(self, head: Head, step: str, at: int) -> float | None:
-        """Return a step's figure in the column with this index."""
+        """Return the value of a step in a column."""
         for metric in head.metrics:
             values = self._values[metric].get(step)
             if values is not None and (value := values[at]) is not None:
@@ -69,7 +69,7 @@ def block_grid(
     options: TableOptions,
     relative: bool,
 ) -> Grid | None:
-    """Return the blocks of every step, absolute or relative to the base's row.
+    """Return a table for every step, absolute or relative to the base.
 
     Columns without figures for a step are left out; the result is None without any figures. Raises
     UserError for an unknown base.
@@ -128,7 +128,7 @@ def block_grid(
 
 
 def explained_once(grids: Iterable[Grid | None]) -> list[Grid]:
-    """Return the grids that exist; only the first one explains its heads."""
+    """Return the tables; only the first explains its headings."""
     found = [grid for grid in grids if grid is not None]
     return found[:1] + [grid.model_copy(update={"legend": ()}) for grid in found[1:]]
 
@@ -161,7 +161,7 @@ def _cell(
 def _legend(
     blocks: Sequence[Block], sections: Sequence[TableSection]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the legend of the shown heads."""
+    """Return the explanation of the headings that the table shows."""
     shown = {text for section in sections for text in section.heads}
     heads = [head for block in blocks for head in block if head.text in shown]
     return tuple((head.text, _explained(head)) for head in heads)

@@ -1,4 +1,4 @@
-"""The layouts of the Insert Benchmark: rows are revisions, columns are steps."""
+"""The layouts of the Insert Benchmark: a row for each revision, a column for each step."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DETAILS: tuple[Block, ...] = (
 
 
 def insert_benchmark(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return throughput, throughput relative to the first row, and the background rates.
+    """Return the tables of throughput, relative throughput and background rates.
 
     Workloads that differ only in name and configuration share one table.
     """
@@ -68,7 +68,7 @@ def insert_benchmark(subjects: Sequence[MeasuredSubject], options: TableOptions)
 
 
 def details(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return the columns of the published summaries for each step with figures."""
+    """Return the tables with all columns of the published summaries, one for each step."""
     return explained_once(
         block_grid(each, DETAILS, "per step", options, relative=False)
         for each in subjects
@@ -107,7 +107,7 @@ def _background(
     notes: tuple[str, ...],
     options: TableOptions,
 ) -> Grid | None:
-    """Return the achieved background rates with their targets, for steps that have a target."""
+    """Return the table of actual background rates beside the wanted ones."""
     targets = sheet_of(subjects, f"{name}_target", _step)
     achieved = sheet_of(subjects, f"{name}/s", _step)
     if not targets.values:

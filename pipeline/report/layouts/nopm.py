@@ -1,4 +1,4 @@
-"""The layout of tproc-c: a row per number of virtual users and of warehouses."""
+"""The layout of tproc-c (new orders per minute): a row for each number of users and warehouses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RATIO_DECIMALS = 3
 
 
 def nopm(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return the new orders per minute, absolute and relative, of all workloads together."""
+    """Return the tables of new orders per minute, absolute and relative."""
     metric = options.metric or METRIC
     subjects = [subject for subject in subjects if subject.table(metric).groups]
     if not subjects:
@@ -65,7 +65,7 @@ def _grid(sheet: Sheet, title: str, notes: tuple[str, ...], options: TableOption
 
 
 def _part(subject: MeasuredSubject, step: str) -> str:
-    """Return a row's name: the scale of a measured workload, or the published step name."""
+    """Return the name of a row: users and warehouses, or the published name of the step."""
     return _scale(subject) or step
 
 

@@ -1,4 +1,4 @@
-"""The layout of hardware activity per operation."""
+"""The layout of hardware activity per operation, as CPU time per query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCKS: tuple[Block, ...] = (
 
 
 def per_operation(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return the values of each subject and, with several revisions, their ratios."""
+    """Return the tables of hardware activity per operation, with ratios to the base."""
     what = "iostat, vmstat normalized by operation rate"
     grids = []
     for subject in subjects:

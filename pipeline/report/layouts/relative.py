@@ -1,4 +1,4 @@
-"""Layouts of one metric, steps by revisions: relative to a base, and absolute."""
+"""Layouts with one metric: a row for each step, a column for each revision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.report.tables import MeasuredSubject
 
 
 def relative(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return a grid for each subject, relative to the base, which has no column.
+    """Return tables of a metric relative to a base revision.
 
     A line with one revision has nothing to compare with and stays absolute.
     """
@@ -25,7 +25,7 @@ def relative(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list
 
 
 def absolute(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return a grid of absolute values for each subject that has them."""
+    """Return tables of the absolute values of a metric."""
     return [
         _grid(subject, table, options)
         for subject in subjects
@@ -35,7 +35,7 @@ def absolute(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list
 
 
 def relative_table(subject: MeasuredSubject, table: Table, base: str) -> Table:
-    """Return a subject's table relative to a base: computed here, or as published."""
+    """Return a table relative to a base revision: computed, or as it was published."""
     if subject.base is None or base:
         return compared(table, base)
     if subject.base in table.columns:
@@ -44,7 +44,7 @@ def relative_table(subject: MeasuredSubject, table: Table, base: str) -> Table:
 
 
 def _metrics(subject: MeasuredSubject, options: TableOptions) -> tuple[str, ...]:
-    """Return the metrics to show: the requested one, or all of an imported line."""
+    """Return which metrics to show: the requested one, or all imported ones."""
     return (options.metric,) if options.metric else subject.metrics or (usual_metric(subject),)
 
 

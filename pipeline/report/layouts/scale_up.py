@@ -1,4 +1,4 @@
-"""The layout of scale-up: throughput at more clients over that at the fewest."""
+"""The layout of scale-up: throughput with more clients relative to the fewest clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.text.units import plural
 
 
 def scale_up(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return a grid for each workload measured with several numbers of clients.
+    """Return a table for each workload that was measured with several numbers of clients.
 
     The grid has a section per revision; a row is a step, a column is a number of clients X, and a
     value is QPS(X) / QPS(fewest). A value of 1 means that more clients gain nothing; X / fewest is

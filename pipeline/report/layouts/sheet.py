@@ -1,4 +1,4 @@
-"""One metric of several workloads: steps or scales, by revision and configuration."""
+"""One metric of several workloads in one table, by step or scale, revision and configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Values of a metric by part (a step, or a scale) and by revision with its configuration.
+    """The values of one metric, by step or scale and by revision with its configuration.
 
     ``base`` is the column that values are relative to, None for absolute values.
     """
@@ -30,7 +30,7 @@ class Sheet:
     base: Column | None
 
     def relative(self, title: str, base: str) -> Sheet:
-        """Return every value divided by the base's value of the same part.
+        """Return all values relative to the base revision's value in the same row.
 
         ``base`` is a label or name, empty for the first revision. Relative values are unchanged
         unless a base is named. Raises UserError for an unknown base.
@@ -50,7 +50,7 @@ class Sheet:
         return replace(self, values=ratios, signs=signs, base=chosen)
 
     def cell(self, place: Place, options: TableOptions, ratio_decimals: int) -> TableCell:
-        """Return the cell of a value: with its published decimals, or as a relative one."""
+        """Return the table cell of a value, absolute or relative."""
         value, signs = self.values.get(place), self.signs.get(place, "")
         if self.base is None:
             return published_cell(self.metric, value, options.decimals, signs)
@@ -61,7 +61,7 @@ class Sheet:
 def sheet_of(
     subjects: Iterable[MeasuredSubject], metric: str, part_of: Callable[[MeasuredSubject, str], str]
 ) -> Sheet:
-    """Return the values of a metric. ``part_of`` names the part of a subject's step."""
+    """Collect the values of one metric; ``part_of`` names the row of a step."""
     parts: dict[str, None] = {}
     columns: dict[str, Column] = {}
     values: dict[Place, float] = {}
@@ -84,7 +84,7 @@ def sheet_of(
 def notes_of(
     subjects: Sequence[MeasuredSubject], part_of: Callable[[MeasuredSubject], str]
 ) -> tuple[str, ...]:
-    """Return the footnotes of all subjects, each with the name that ``part_of`` returns."""
+    """Return the footnotes of all workloads, with the names of their rows."""
     return tuple(
         f"{note} ({part})" if (part := part_of(subject)) else note
         for subject in subjects

@@ -1,4 +1,4 @@
-"""The layout of statistics: the spread of a group's relative values."""
+"""The layout of statistics: minimum, median, maximum and so on of a group of steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DECIMALS = 2
 
 
 def _deviation(values: Sequence[float]) -> float | None:
-    """Return the sample standard deviation, as in spreadsheets; None for a single value."""
+    """Return the sample standard deviation; None for a single value."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
@@ -31,7 +31,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
 
 
 def summary(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
-    """Return a grid for each subject: a section per revision, a row per group.
+    """Return tables of statistics: a section for each revision, a row for each group of steps.
 
     The statistics of an imported line are copied if it has them.
     """
@@ -71,7 +71,7 @@ def _rows(subject: MeasuredSubject, table: Table, at: int, options: TableOptions
 
 
 def _united(signs: Mapping[str, str]) -> str:
-    """Return the signs of a group: a doubtful figure makes its group doubtful."""
+    """Return the footnote signs of a group of steps: those of all its values."""
     return "".join(sorted(set("".join(signs.values()))))
 
 
@@ -95,7 +95,7 @@ def _published(subject: MeasuredSubject, options: TableOptions) -> Grid:
 def _cells(
     metric: str, found: Mapping[str, float | None], options: TableOptions, signs: str = ""
 ) -> tuple[TableCell, ...]:
-    """Return the statistics; a deviation is no ratio and has no colour."""
+    """Return the table cells of the statistics of a group of steps."""
     decimals = _DECIMALS if options.decimals is None else options.decimals
     return tuple(
         value_cell(found.get(name), decimals)

@@ -1,4 +1,4 @@
-"""Grids as text, markdown, CSV, TSV, JSON and HTML."""
+"""Write tables as text, markdown, CSV, TSV, JSON or HTML."""
 
 from __future__ import annotations
 

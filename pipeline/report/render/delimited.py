@@ -1,4 +1,4 @@
-"""A grid as CSV and TSV."""
+"""Write a table as CSV or TSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_delimited(grid: Grid, delimiter: str) -> str:
-    """Return comment lines, then a line for each row of the grid, with exact values.
+    """Return a table as CSV or TSV with exact values, after some lines of comments.
 
     The first columns identify the row. A section with other heads begins, after an empty line, with
     its own row of heads. A value that failed its SLA is left empty, because it must not enter
@@ -57,7 +57,7 @@ def _comments(grid: Grid) -> str:
 
 
 def _targets(grid: Grid) -> list[tuple[str, str]]:
-    """Return the DBMS of the columns, in the form that the import of published tables reads."""
+    """Return which DBMS each column is of, as `nightshift import` reads it."""
     targets = {column.name: column.target for column in grid.columns if column.target}
     if len(set(targets.values())) > 1:
         pairs = "; ".join(f"{name}={target}" for name, target in targets.items())
@@ -66,7 +66,7 @@ def _targets(grid: Grid) -> list[tuple[str, str]]:
 
 
 def _text(name: str) -> str:
-    """Return a name that no spreadsheet parses as a formula, because names are untrusted."""
+    """Return a name in a form that no spreadsheet takes for a formula."""
     return f"'{name}" if name.startswith(_FORMULA) else name
 
 

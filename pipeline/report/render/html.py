@@ -1,4 +1,4 @@
-"""A grid as an HTML fragment, for a page with its own styles."""
+"""Write a table as HTML, for a page with its own styles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
 
 
 def as_html(grid: Grid) -> str:
-    """Return the grid as a ``figure``: caption, legend, one table, footnotes.
+    """Return a table as an HTML figure with caption, legend and footnotes.
 
     All text is escaped, so templates may include the fragment unchanged. Cells have the class
     ``worse`` or ``better``, and ``colour-`` with the name of their colour, which
@@ -32,7 +32,7 @@ def as_html(grid: Grid) -> str:
 
 
 def colour_styles() -> str:
-    """Return the styles of the colours: a coloured background under dark text."""
+    """Return the CSS for the colours of table cells."""
     return "".join(
         f".grid .colour-{name} {{ background: {look.paper}; color: #1b1f24; }}\n"
         for name, look in COLOURS.items()

@@ -1,4 +1,4 @@
-"""A grid as JSON."""
+"""Write a table as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.report.grid import Grid, GridRow
 
 
 def as_json(grid: Grid) -> str:
-    """Return the grid as JSON, with exact values; missing ones are null.
+    """Return a table as JSON with exact values; missing ones are null.
 
     A section is an element of ``groups``. A row's name is under its kind: ``step``, ``group`` or
     ``dbms``. Rows with footnotes have their signs beside the values.

@@ -1,4 +1,4 @@
-"""A grid as markdown."""
+"""Write a table as markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKS: dict[Tone, str] = {"worse": "**", "better": "*", "": ""}
 
 
 def as_markdown(grid: Grid) -> str:
-    """Return the grid as markdown; worse values are bold, better ones in italics."""
+    """Return a table as markdown: worse values bold, better ones in italics."""
     lines = [f"### {inside(grid.heading)}", ""]
     if grid.base is not None:
         lines += [f"Relative to: {inside(grid.base.name)}", ""]

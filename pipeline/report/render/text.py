@@ -1,4 +1,4 @@
-"""A grid as text in the published format."""
+"""Write a table as text, as in the published reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GAP = 2
 
 
 def as_text(grid: Grid) -> Text:
-    """Return the heading and the legend, then the sections, then the footnotes.
+    """Return a table as text: heading, legend, rows, footnotes.
 
     All columns of a section have the same width, as have those of sections with the same heads; a
     terminal wraps wider lines.

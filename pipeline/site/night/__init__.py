@@ -1,4 +1,4 @@
-"""The report of one night: a page of the site that is also a complete file by itself."""
+"""The report of one night: a page of the site that also works as a single file."""
 
 from __future__ import annotations
 

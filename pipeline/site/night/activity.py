@@ -1,4 +1,4 @@
-"""The activity of a DBMS beside the statements: choice and description of the shown fields."""
+"""What the DBMS did beside the statements (vacuum, checkpoints): which values a page shows."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ MOVED = 0.01
 
 
 class FieldWording(NamedTuple):
-    """The description and unit of a field; ``bytes`` is scaled to a readable unit."""
+    """How an activity of a DBMS is described on a page: text and unit."""
 
     label: str
     unit: str
 
 
 def moves(values: Sequence[float]) -> bool:
-    """Return whether a field varied within a run: a constant one explains no dip."""
+    """Return whether an activity changed within a run; a constant one explains nothing."""
     low, high = min(values), max(values)
     return high - low > MOVED * max(-low, high)
 
 
 def in_order(names: Collection[str]) -> list[str]:
-    """Return fields in display order: the known ones, then the others."""
+    """Return activities in the order in which a page shows them."""
     return [name for name in FIELDS if name in names] + sorted(set(names) - FIELDS.keys())
 
 
 def wording(name: str) -> FieldWording:
-    """Return the description of a field; an unknown field has its name as description."""
+    """Return how an activity is described; an unknown one by its name."""
     if name in FIELDS:
         return FIELDS[name]
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")

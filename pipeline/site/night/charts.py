@@ -1,4 +1,4 @@
-"""The data of the charts: one JSON document, from which the page draws the visible charts."""
+"""The data of all charts of a night's report, as one JSON document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.workloads.base.histogram import PUBLISHED_EDGES_MS
 
 
 class Charts:
-    """Collects the charts of a page and the runs that they show."""
+    """Collects the charts of a night's report, and the runs that they show."""
 
     def __init__(self, lines: Sequence[LineData]) -> None:
         self._lines = [line.labels for line in lines]
@@ -34,7 +34,7 @@ class Charts:
         changes: Sequence[ShownChange],
         base: int,
     ) -> None:
-        """Add the chart of a step; ``base`` is the position to which others are compared."""
+        """Add the chart of a step; ``base`` is the position that others are compared with."""
         measured = [run for run in data.runs if not run.failed]
         metrics = data.metrics()
         self._metrics |= set(metrics)
@@ -78,11 +78,11 @@ class Charts:
         )
 
     def add_scale_up(self, document: Mapping[str, Any]) -> None:
-        """Add the chart of a scale-up."""
+        """Add the chart of throughput over the number of clients."""
         self._scale_ups.append(document)
 
     def document(self) -> dict[str, Any]:
-        """Return all data that the page's script reads."""
+        """Return all data that the scripts of the page read."""
         return {
             "lines": self._lines,
             "charts": self._charts,
@@ -98,7 +98,7 @@ class Charts:
 
 
 def medians(data: StepData, metric: str, positions: int) -> list[float | None]:
-    """Return the median of a metric at every position, None if there is no value."""
+    """Return the median of a metric at every position; None without a value."""
     values: list[list[float]] = [[] for _ in range(positions)]
     for run in data.runs:
         if metric in run.values:
@@ -107,7 +107,7 @@ def medians(data: StepData, metric: str, positions: int) -> list[float | None]:
 
 
 def _change(point: ShownChange, measured: Sequence[StepRun]) -> dict[str, Any]:
-    """Return a change point: after the last measured position that is surely before it."""
+    """Return a change point as the charts of the page show it."""
     shift = point.shift
     places = [run.position for run in measured if shift.series.metric in run.values]
     after = max([place for place in places if place < shift.earliest], default=0)

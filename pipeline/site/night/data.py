@@ -1,4 +1,4 @@
-"""What the report of a night shows: the trends of its lines, and what happened in each run."""
+"""What the report of a night shows, read from the store: lines, steps and runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Histogram = Sequence[tuple[float, int]]
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """One step of one run: its position on the line, its outcome, its values by metric.
+    """One step of one run in the report: revision, outcome and values.
 
     ``note`` is the reason of a failure, or the missed rates of a failed SLA; a step that failed its
     SLA has only the SLA's metrics in ``values``.
@@ -41,32 +41,32 @@ class StepRun:
 
     @property
     def failed(self) -> bool:
-        """Whether the step has no values at all."""
+        """Whether the step failed and has no values."""
         return self.status is StepStatus.FAILED
 
     @property
     def sla_failed(self) -> bool:
-        """Whether the background work missed its target rate."""
+        """Whether the step's background work was slower than its target."""
         return self.status is StepStatus.SLA_FAILED
 
 
 @dataclass(frozen=True, slots=True)
 class StepData:
-    """A step along a line, its runs ordered by position and repetition."""
+    """One step along a line in the report, with all runs in order."""
 
     step: Step
     runs: tuple[StepRun, ...]
 
     def failed(self) -> tuple[StepRun, ...]:
-        """Return the runs in which the step failed."""
+        """Return the runs in which this step failed."""
         return tuple(run for run in self.runs if run.failed)
 
     def sla_failed(self) -> tuple[StepRun, ...]:
-        """Return the runs in which the step failed its SLA."""
+        """Return the runs in which this step missed its SLA."""
         return tuple(run for run in self.runs if run.sla_failed)
 
     def metrics(self) -> tuple[str, ...]:
-        """Return the metrics with at least one value, in display order."""
+        """Return the metrics of this step that have a value, in the order of display."""
         met = {name for run in self.runs for name in run.values}
         shown = [name for name in SHOWN_METRICS if name in met]
         return (*shown, *sorted(met.difference(shown)))
@@ -74,33 +74,33 @@ class StepData:
 
 @dataclass(frozen=True, slots=True)
 class SetupData:
-    """All results of a line with one setup; steps in the published order."""
+    """All results of a line with one workload, configuration and machine class."""
 
     setup: LineSetup
     runs: tuple[RunRow, ...]
     steps: tuple[StepData, ...]
 
     def measured(self, labels: Sequence[str]) -> list[str]:
-        """Return the labels, of those given, that have a run, in order."""
+        """Return those of the given revisions (labels) that have a run, in order."""
         met = {run.revision for run in self.runs}
         return [label for label in labels if label in met]
 
 
 @dataclass(frozen=True, slots=True)
 class LineData:
-    """A line with its results, by setup."""
+    """All results of a line for the report."""
 
     line: Line
     setups: tuple[SetupData, ...]
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the revisions in order; the index is the position."""
+        """The labels of the line's revisions in order of position."""
         return [revision.label for revision in self.line.revisions]
 
 
 class _Ended(NamedTuple):
-    """The part of an outcome that the page needs."""
+    """How a step ended: the part that the report shows."""
 
     step: str
     status: StepStatus
@@ -122,7 +122,7 @@ class _Ended(NamedTuple):
 
 
 def gather(trends: Trends, plan: Plan) -> list[LineData]:
-    """Return what the store holds of a plan's lines, in the order of the plan."""
+    """Read from the store what the report of a plan shows, line by line."""
     keys = plan.keys()
     known = {run.run_id: run for run in runs(trends.store, cells=keys)}
     share = 1 / max(1, sum(len(run.workload["steps"]) for run in known.values()))

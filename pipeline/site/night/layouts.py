@@ -1,4 +1,4 @@
-"""The tables of the published layouts, as HTML."""
+"""The tables of the published layouts in a night's report, as HTML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FOLDED = ("scale-up", "details", "summary")
 
 @dataclass(frozen=True, slots=True)
 class LayoutView:
-    """The tables of one layout, as HTML; ``folded`` if they are initially hidden."""
+    """The tables of one layout as HTML; ``folded`` if they are hidden at first."""
 
     name: str
     help: str
@@ -32,7 +32,7 @@ class LayoutView:
 
 
 def view_layouts(store: Engine, line: Line, settings: ReportSection) -> list[LayoutView]:
-    """Return the tables of a line: the layouts of its families first, then the others.
+    """Return the tables of a line, those of its usual layouts first.
 
     Per-operation values are already beside the charts.
     """

@@ -1,4 +1,4 @@
-"""The lines of the page: relative tables, and a chart and a table for every step."""
+"""The lines in a night's report: relative tables, and a chart and a table for every step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pipeline.text.units import plural
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """One step of a relative table."""
+    """One row of a relative table in the report: a step."""
 
     step: str
     anchor: str
@@ -37,7 +37,7 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True)
 class RelativeView:
-    """A relative table by group. ``unit`` is the unit of the base's absolute values."""
+    """A relative table in the report, by group of steps."""
 
     metric: str
     help: str
@@ -49,7 +49,7 @@ class RelativeView:
 
 @dataclass(frozen=True, slots=True)
 class SetupView:
-    """The results of a line with one setup."""
+    """The part of the report about a line with one workload, configuration and machine class."""
 
     anchor: str
     title: str
@@ -61,7 +61,7 @@ class SetupView:
 
 @dataclass(frozen=True, slots=True)
 class LineView:
-    """A line."""
+    """The part of the report about a line."""
 
     anchor: str
     name: str
@@ -83,7 +83,7 @@ def view_lines(
     charts: Charts,
     unbuilt: Mapping[str, str],
 ) -> list[LineView]:
-    """Return the view of the lines, and add a chart for every step.
+    """Return the parts of the report about all lines, and add a chart for every step.
 
     ``unbuilt`` has the reasons of failed builds by the keys of cells.
     """

@@ -1,4 +1,4 @@
-"""The machines, builds and settings of the measurements, and how they differ."""
+"""The part of a night's report about machines, builds and settings, and how these differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.text.units import plural
 
 @dataclass(frozen=True, slots=True)
 class MachineField:
-    """One property of the machines: a value for each, and whether the values differ."""
+    """One fact about the machines in the report: a value for each machine."""
 
     name: str
     values: tuple[str, ...]
@@ -27,7 +27,7 @@ class MachineField:
 
 @dataclass(frozen=True, slots=True)
 class NightMachines:
-    """The distinct machines, or states of one machine, of the runs."""
+    """The machines of the runs in the report, or the states of one machine."""
 
     heads: tuple[str, ...]
     fields: tuple[MachineField, ...]
@@ -35,7 +35,7 @@ class NightMachines:
 
 @dataclass(frozen=True, slots=True)
 class BuildView:
-    """One build: its origin, and the other revisions with the same program."""
+    """One build in the report: where it came from, and which builds are the same binary."""
 
     target: str
     revision: str
@@ -50,7 +50,7 @@ class BuildView:
 
 @dataclass(frozen=True, slots=True)
 class SettingsStep:
-    """The differences of settings between a revision and the next measured one."""
+    """Which settings differ between a revision and the next measured one."""
 
     before: str
     after: str
@@ -59,7 +59,7 @@ class SettingsStep:
 
 @dataclass(frozen=True, slots=True)
 class LineSettings:
-    """The differences along a line with one configuration."""
+    """Which settings differ along a line with one configuration."""
 
     line: str
     configs: str
@@ -68,14 +68,14 @@ class LineSettings:
 
 
 def runs_of(lines: Sequence[LineData]) -> list[RunRow]:
-    """Return the runs that the page shows, each once."""
+    """Return the runs that the report shows, each once."""
     return list(
         {run.run_id: run for line in lines for part in line.setups for run in part.runs}.values()
     )
 
 
 def view_machines(runs: Sequence[RunRow]) -> NightMachines:
-    """Return the distinct fingerprints side by side, in order of first appearance."""
+    """Return the different machine fingerprints side by side, oldest first."""
     found: dict[str, list[RunRow]] = {}
     for run in sorted(runs, key=lambda run: run.started_at):
         same = json.dumps([run.machine, run.pinning, run.tools], sort_keys=True)
@@ -97,7 +97,7 @@ def view_machines(runs: Sequence[RunRow]) -> NightMachines:
 
 
 def view_builds(runs: Sequence[RunRow]) -> list[BuildView]:
-    """Return the builds in the order of their revisions; equal programs refer to each other."""
+    """Return the builds in order of revisions; those of the same binary refer to each other."""
     by_name = {
         (run.target, run.revision, run.build_options): run
         for run in sorted(runs, key=lambda run: (run.target, run.order, run.revision))
@@ -126,7 +126,7 @@ def view_builds(runs: Sequence[RunRow]) -> list[BuildView]:
 def view_settings(
     lines: Sequence[LineData], settings_of: Callable[[int], Mapping[str, str]]
 ) -> list[LineSettings]:
-    """Return the differences between consecutive measured revisions, line by line.
+    """Return which settings differ between neighbouring measured revisions, by line.
 
     The settings of a revision are those of its first run; ``settings_of`` is called once for each.
     """

@@ -1,4 +1,4 @@
-"""The shown part of a long line: the newest revisions, the first, and those around changes.
+"""Which revisions of a long line the report shows: the newest, the first, those around changes.
 
 A page with thousands of revisions would have hundreds of megabytes; the site has them all.
 """
@@ -26,7 +26,7 @@ Positions = Mapping[str, Sequence[int]]
 def recent(
     plan: Plan, detected: Detected, shown: int = SHOWN, newest: int = NEWEST
 ) -> tuple[Plan, Positions]:
-    """Return a plan without the revisions that are left out, and the positions that are shown."""
+    """Return a plan with only the revisions that the report shows."""
     kept = {
         line.name: list(range(len(line.revisions)))
         if len(line.revisions) <= shown
@@ -41,7 +41,7 @@ def recent(
 
 
 def moved(detected: Detected, kept: Positions) -> Detected:
-    """Return the shown changes of a detection, with their positions among those shown."""
+    """Return the changes that the report shows, with positions among the shown revisions."""
     regressions = tuple(
         moved
         for each in detected.regressions
@@ -51,7 +51,7 @@ def moved(detected: Detected, kept: Positions) -> Detected:
 
 
 def _kept(line: Line, regressions: Sequence[Regression], newest: int) -> list[int]:
-    """Return the shown positions of a long line, in order: the newest changes come first."""
+    """Return the positions of a long line that the report shows, in order."""
     count = len(line.revisions)
     own = [each for each in regressions if each.line == line.name]
     around: set[int] = set()
@@ -70,7 +70,7 @@ def _kept(line: Line, regressions: Sequence[Regression], newest: int) -> list[in
 
 
 def _moved(regression: Regression, kept: Sequence[int] | None) -> Regression | None:
-    """Return a regression with positions on the shortened line; None if it is left out."""
+    """Return a regression with positions on the shortened line; None if it is not shown."""
     if kept is None:
         return regression
     seen = set(kept)

@@ -1,4 +1,4 @@
-"""The distribution of response times of a step, by revision."""
+"""The chart of a step's response times in a night's report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PER_DOUBLING = 4
 
 
 def responses(data: StepData) -> dict[int, dict[str, Any]]:
-    """Return the response times of a step for the page, by position.
+    """Return the response times of a step for the page, by revision.
 
     All repetitions are combined, without those that failed or failed their SLA. ``buckets`` is the
     share of operations in each published bucket, ``t`` and ``slower`` are milliseconds and the
@@ -40,14 +40,14 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
 
 
 def shares(histogram: Histogram) -> list[float]:
-    """Return the share of all operations in each published bucket."""
+    """Return which share of all operations has which response time."""
     counts = published_histogram(histogram)
     total = sum(counts)
     return [count / total for count in counts]
 
 
 def slower(histogram: Histogram) -> list[tuple[float, float]]:
-    """Return (milliseconds, share of all operations that took longer), ascending.
+    """Return which share of operations took longer than each time in milliseconds.
 
     The shares are exact at the bounds of the histogram; of neighbouring bounds only some are kept.
     """

@@ -1,4 +1,4 @@
-"""Scale-up: throughput relative to that with the fewest clients."""
+"""The chart of throughput over the number of clients in a night's report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.site.setups import THROUGHPUT, LineSetup
 
 @dataclass(frozen=True, slots=True)
 class ScaleUpView:
-    """A workload with several numbers of clients, and the choice of its steps."""
+    """A workload that was measured with several numbers of clients, as the report shows it."""
 
     anchor: str
     title: str
@@ -24,7 +24,7 @@ class ScaleUpView:
 
 
 def scale_ups(line: LineData) -> list[tuple[SetupData, ...]]:
-    """Return the setups of a line that differ only in the number of clients, fewest first."""
+    """Return the results of a line that differ only in the number of clients, fewest first."""
     found: dict[LineSetup, list[SetupData]] = {}
     for part in line.setups:
         # The hash of a workload includes the number of clients.
@@ -38,7 +38,7 @@ def scale_ups(line: LineData) -> list[tuple[SetupData, ...]]:
 
 
 def view_scale_up(parts: Sequence[SetupData], line: LineData, anchors: Anchors) -> ScaleUpView:
-    """Return the view of a scale-up; its chart is drawn from :func:`scaled`."""
+    """Return the part of the report about throughput over the number of clients."""
     setup = parts[0].setup
     return ScaleUpView(
         anchor=anchors.new(line.line.name, "scale-up", setup.workload),
@@ -52,7 +52,7 @@ def view_scale_up(parts: Sequence[SetupData], line: LineData, anchors: Anchors) 
 def scaled(
     view: ScaleUpView, number: int, parts: Sequence[SetupData], line: LineData
 ) -> dict[str, Any]:
-    """Return a scale-up: ``values`` by step and position, one for each number of clients.
+    """Return throughput relative to the fewest clients, by step and revision.
 
     A value is the median throughput of all repetitions, relative to that with the fewest clients;
     None if either is missing. ``number`` is the index of the line.

@@ -1,4 +1,4 @@
-"""The table beside a step's chart, and the cells of all tables of the page."""
+"""The table beside the chart of a step in a night's report, and cells of all tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class HtmlCell:
-    """A cell of a table: its text, its meaning, and its tooltip."""
+    """A cell of a table on the page: text, meaning and tooltip."""
 
     text: str
     tone: Tone = ""
@@ -36,7 +36,7 @@ class HtmlCell:
     failed: str = ""
 
     def html(self, kind: str = "") -> Markup:
-        """Return the cell as an element of its class ``kind``, if any, and its tone.
+        """Return the cell as HTML.
 
         This is no macro of the template because a page has thousands of cells.
         """
@@ -53,7 +53,7 @@ class HtmlCell:
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """One revision of a step's table: the number of repetitions, then a cell for each metric."""
+    """One revision in the table of a step: how many runs, and a cell for each metric."""
 
     position: int
     revision: str
@@ -65,7 +65,7 @@ class RevisionRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricHead:
-    """The head of a metric's column."""
+    """The heading of a metric's column."""
 
     name: str
     short: str
@@ -75,7 +75,7 @@ class MetricHead:
 
 @dataclass(frozen=True, slots=True)
 class ChangeMark:
-    """A change point, as named beside a step's heading."""
+    """A change point that is named beside the heading of a step."""
 
     text: str
     worse: bool
@@ -83,7 +83,7 @@ class ChangeMark:
 
 @dataclass(frozen=True, slots=True)
 class RunRemark:
-    """A remark on the figures of one run: a failed SLA, or a mark."""
+    """A remark about one run: it missed its SLA, or was not steady."""
 
     revision: str
     repetition: int
@@ -92,7 +92,7 @@ class RunRemark:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """The section of one step; ``counted`` if its figures are instructions."""
+    """The part of the report about one step; ``counted`` if instructions were counted."""
 
     anchor: str
     counted: bool
@@ -118,7 +118,7 @@ def view_step(
     measured: Sequence[str],
     settings: ReportSection,
 ) -> StepView:
-    """Return the section of a step; the first of the ``measured`` labels is the base."""
+    """Return the part of the report about one step; the first revision is the base."""
     values = {name: medians(data, name, len(labels)) for name in data.metrics()}
     # A column of only zeros is described in words, to save width.
     zero = tuple(name for name, column in values.items() if name != THROUGHPUT and not any(column))
@@ -189,7 +189,7 @@ def _metric_cell(value: float | None, shift: Shift | None) -> HtmlCell:
 
 @dataclass(frozen=True, slots=True)
 class RevisionFailure:
-    """The failures of a step in the runs of a revision.
+    """How often a step failed in the runs of a revision.
 
     ``word`` replaces the missing value, ``says`` tells how often the step failed.
     """
@@ -199,7 +199,7 @@ class RevisionFailure:
 
 
 def failures_of(step: StepData) -> dict[str, RevisionFailure]:
-    """Return ``1 of 3 failed`` for each revision in which the step failed, or failed its SLA."""
+    """Return ``1 of 3 failed`` for each revision with runs in which the step failed."""
     failed: dict[str, int] = {}
     missed: dict[str, int] = {}
     total: dict[str, int] = {}
@@ -237,7 +237,7 @@ def value_cell(value: float | None, failed: RevisionFailure | None) -> HtmlCell:
 def ratio_cell(
     metric: str, ratio: float | None, settings: ReportSection, failed: RevisionFailure | None
 ) -> HtmlCell:
-    """Return the cell of a relative value; ``failed`` describes failures of the step, if any."""
+    """Return the cell of a relative value; ``failed`` says how often the step failed."""
     if ratio is None:
         if failed:
             return HtmlCell(failed.word, "failed", failed.says)

@@ -1,4 +1,4 @@
-"""The head of the page: findings, worst first, without overstatement."""
+"""The head of a night's report: what was found, worst first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Places = Mapping[Place, str]
 
 @dataclass(frozen=True, slots=True)
 class ShiftView:
-    """One changed series of a finding.
+    """One changed series of a regression in the report.
 
     ``low``, ``mid`` and ``high`` are percentages of a plot's width; 50 is no change.
     """
@@ -53,7 +53,7 @@ class ShiftView:
 
 @dataclass(frozen=True, slots=True)
 class SummaryEntry:
-    """A regression or an improvement, as the page shows it."""
+    """A regression or an improvement in the head of the report."""
 
     anchor: str
     line: str
@@ -71,7 +71,7 @@ class SummaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class FailedStep:
-    """A step that failed, or failed its SLA, in some run."""
+    """A step that failed or missed its SLA in some run."""
 
     lines: tuple[str, ...]
     step: str
@@ -84,7 +84,7 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The head of the page: sentences, figures, findings and failures."""
+    """The head of the report: sentences, numbers, regressions and failures."""
 
     sentence: str
     caveats: tuple[str, ...]
@@ -97,7 +97,7 @@ class Summary:
 def summarise(
     lines: Sequence[LineData], plan: Plan, detected: Detected, places: Places, now: datetime
 ) -> Summary:
-    """Return the head of a page."""
+    """Return the head of the report of a night."""
     findings = [
         _finding(number, regression, places)
         for number, regression in enumerate(detected.regressions, start=1)
@@ -114,7 +114,7 @@ def summarise(
 
 
 def sentence(detected: Detected) -> str:
-    """Describe the findings in one sentence, and whether any was confirmed."""
+    """Return in one sentence what a night found, and whether any of it was confirmed."""
     if not detected.series:
         return "Detection has not run yet."
     within = f"in {plural(detected.series, 'series', 'series')}"
@@ -197,7 +197,7 @@ def _facts(lines: Sequence[LineData], detected: Detected, now: datetime) -> list
 
 
 def _failed(lines: Sequence[LineData], places: Places) -> tuple[FailedStep, ...]:
-    """Return every failure once, with all lines that include its run."""
+    """Return every failed step once, with all lines that it is on."""
     found: dict[tuple[str, str], FailedStep] = {}
     for line in lines:
         for part in line.setups:

@@ -1,4 +1,4 @@
-"""The runs of a page over time: throughput, and the activity of the DBMS beside it."""
+"""The runs of a night's report over time: throughput and what the DBMS did, second by second."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_POINTS = 1200
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """The drawn timelines of a run.
+    """What is drawn of one run over time.
 
     ``throughput`` is in operations per second, from ``reports`` reported values; ``thinned`` if
     visible points were removed. ``stalls`` are (from, to) in seconds. ``activity`` is by field;
@@ -42,7 +42,7 @@ class OverTime:
 
 
 def over_time(outcome: StepOutcome, share: float) -> OverTime:
-    """Return the drawn timelines of a step of a run, with a ``share`` of the page's points.
+    """Return what is drawn of a step of a run over time, from a ``share`` of all points.
 
     Of constant fields only the two ends are kept, for comparison with other fields.
     """
@@ -69,7 +69,7 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
 
 
 class Timelines:
-    """Collects the timelines of a page; a run that several lines share is kept once."""
+    """Collects all runs over time that a page draws; each run is kept only once."""
 
     def __init__(self) -> None:
         self._fields: dict[str, int] = {}
@@ -77,11 +77,11 @@ class Timelines:
         self._found: list[dict[str, Any]] = []
 
     def fields(self, moved: Collection[str]) -> list[int]:
-        """Return the indices, in the page's list of fields, of those that moved in a step."""
+        """Return which activities of the DBMS changed during a step."""
         return [self._field(name) for name in in_order(moved)]
 
     def add(self, run_id: str, step: str, drawn: OverTime, warming: float | None) -> int:
-        """Add a step of a run and return its index; -1 if nothing was recorded over time.
+        """Add a step of a run and return its number; -1 if nothing was recorded over time.
 
         ``warming`` is the time in seconds until a marked step was steady.
         """
@@ -93,7 +93,7 @@ class Timelines:
         return known
 
     def document(self) -> dict[str, Any]:
-        """Return the timelines, and the descriptions of the fields."""
+        """Return all runs over time for the page, with descriptions of the activities."""
         return {
             "timelines": self._found,
             "fields": [wording(name)._asdict() | {"name": name} for name in self._fields],

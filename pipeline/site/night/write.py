@@ -1,4 +1,4 @@
-"""The report of a night: read from the store once, written as one HTML file or into a site."""
+"""Write the report of a night: read the store once, then write one file or a page of the site."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SCRIPTS = ("overtime", "responses", "scaleup", "night")
 
 
 class DrawnLines(NamedTuple):
-    """The lines of the page and their charts, drawn for ``regressions``; ``sections`` are HTML."""
+    """The lines and charts of the report as they were drawn for some regressions."""
 
     regressions: Sequence[Regression]
     places: Mapping[Place, str]
@@ -45,7 +45,7 @@ class DrawnLines(NamedTuple):
 
 
 class NightReport(NamedTuple):
-    """What the store holds of a night, for the report's page and for the site.
+    """What the store has of a night, for the report and for the site.
 
     ``plan`` has the revisions that are shown, at these ``positions`` of the whole plan.
     ``left_out`` is the number of the others, by line. ``unbuilt`` says by the keys of cells why
@@ -75,7 +75,7 @@ def read_night(
     *,
     save: bool = False,
 ) -> NightReport:
-    """Read what the report shows. Of long lines, that is what ``detected`` makes of interest.
+    """Read from the store what the report shows; of long lines only a part.
 
     ``results`` and ``save`` are for :class:`Trends`.
     """
@@ -104,7 +104,7 @@ def read_night(
 
 
 def write_page(path: Path, night: NightReport, detected: Detected, now: datetime) -> Path:
-    """Write the report to ``path``, whole or not at all, and return it.
+    """Write the report of a night to a file, completely or not at all.
 
     ``detected`` is the last detection with its states, ``now`` the time the page is written, with
     its zone. Raises UserError when the file cannot be written.
@@ -123,7 +123,7 @@ def write_page(path: Path, night: NightReport, detected: Detected, now: datetime
 def render_page(
     night: NightReport, detected: Detected, now: datetime, views: Sequence[View] = ()
 ) -> str:
-    """Return the page as text; ``views`` are links to the other pages of its site."""
+    """Return the report of a night as HTML; ``views`` are links to other pages."""
     lines = _drawn(night, moved(detected, night.positions).regressions)
     return render(
         "night.html.j2",
@@ -140,7 +140,7 @@ def render_page(
 
 
 def _drawn(night: NightReport, regressions: Sequence[Regression]) -> DrawnLines:
-    """Return the lines with these regressions, drawn again only if those or their states differ."""
+    """Return the lines of the report, drawn again only if the regressions changed."""
     if not night.drawn or night.drawn[0].regressions != regressions:
         night.drawn[:] = [_draw(night, regressions)]
     return night.drawn[0]

@@ -17,7 +17,7 @@ function load(name) {
     script.onerror = () => {
       script.remove();
       asked.delete(name);
-      reject(new Error(`The data of this page are gone (${index.data}/${name}.js): the site was written anew, or its folder was not copied whole. Reload the page.`));
+      reject(new Error(`The data of this page is missing (${index.data}/${name}.js): the site was written again, or its folder was not copied completely. Reload the page.`));
     };
     document.head.append(script);
   });

@@ -2,8 +2,8 @@
 VIEWS.machines = async () => {
   const { machines, controls: found, pairs, events } = await load("machines");
   const made = [heading("Machines and controls")];
-  made.push(element("p", "of", "The same program run again should measure the same. What differs here is the machine, and no change of that size can be shown in a single run."));
-  if (events.length) made.push(table("What happened to machines, as their controls say: it is no change of a DBMS, and the trends' changes are without it", ["Since", "Machine", "What", "Why", "Moved"], events.map((one) => row([
+  made.push(element("p", "of", "The same binary should give the same result each time. Differences here come from the machine; a single run cannot show a smaller change."));
+  if (events.length) made.push(table("Changes of machines, as their controls show. They are no changes of a DBMS, and the trends leave them out", ["Since", "Machine", "What", "Why", "Moved"], events.map((one) => row([
     one.until ? `${one.since} to ${one.until}` : one.since, one.machine, one.kind, one.cause, one.moved.concat(one.more ? [`${one.more} more`] : []).join(", "),
   ]))));
   machines.forEach((machine) => {
@@ -34,11 +34,11 @@ VIEWS.machines = async () => {
         const [at, ratio, label, name] = points[points.length - 1 - number_];
         return [timeText(at), ratio.toFixed(3), label, trends.get(name).line];
       })));
-    } else section.append(element("p", "nothing", "No binary was run twice on it."));
+    } else section.append(element("p", "nothing", "No binary was run twice on this machine."));
     made.push(section);
   });
   made.push(element("h2", "", "Controls: revisions that are the same binary"));
-  if (!found.length) made.push(element("p", "", 'There is none. A revision entered once more, as "17.11#2", is one.'));
+  if (!found.length) made.push(element("p", "", 'There is no control. Enter a revision once more, as "17.11#2", to have one.'));
   else made.push(table(`Each step of the second relative to the first; all should be 1.00${pairs > found.length ? `. The ${found.length} of ${pairs} pairs that differ most` : ""}`, ["Line", "First", "Second", "Median", "Lowest", "Highest", "Steps"], found.map((one) => row([
     linked(trends.get(one.trend).line, link("compare", { line: one.trend, base: one.of, versions: JSON.stringify([one.control]), metric: one.metric })),
     one.of, one.control, ratioInto(element("td"), one.metric, one.median), `${one.low[0]} ${ratioText(one.low[1])}`, `${one.high[0]} ${ratioText(one.high[1])}`, String(one.steps),

@@ -121,9 +121,9 @@ function sentences(of, within) {
   const runs = runsAt(of, within.position);
   const recorded = runs.filter((run) => of.points[run][3] >= 0);
   const longest = Math.max(0, ...recorded.map((run) => timelineOf(of, run).reports));
-  if (!runs.length) found.push("No run of this revision gave a figure.");
+  if (!runs.length) found.push("No run of this revision has results.");
   else if (!longest) found.push("No throughput within the run was recorded.");
-  else if (longest === 1) found.push("The step is so short that there is one report a run: nothing can be seen within it.");
+  else if (longest === 1) found.push("The step is so short that each run has only one report, so nothing is shown over time.");
   of.failed.filter((point) => point[0] === within.position).forEach((point) =>
     found.push(`Repetition ${point[1]} failed: ${point[2] || "no reason was recorded"}.`));
   runs.forEach((run) => {
@@ -138,7 +138,7 @@ function sentences(of, within) {
     if (line.stalls?.length) shaded.push("stalls, below a tenth of the median throughput");
     if (line.warming) shaded.push(`the first ${number(line.warming)} s, until the throughput was steady`);
     if (shaded.length) found.push(`Shaded: ${shaded.join("; ")}.`);
-    if (line.thinned) found.push(`Of ${number(line.reports)} reports ${number(line.t.length)} are drawn, every peak and every dip among them.`);
+    if (line.thinned) found.push(`${number(line.t.length)} of ${number(line.reports)} reports are drawn, with every peak and dip.`);
   }
   if (focus !== null) found.push(`Bundle: ${index.runs[of.points[focus][2]]}.`);
   return found;

@@ -55,7 +55,7 @@ VIEWS.overview = async () => {
   if (look.length) made.push(element("h2", "", "Regressions, worst first"), ...regressionTable("Regressions, worst first", look));
   if (better.length) made.push(element("h2", "", "Improvements, largest first"), ...regressionTable("Improvements, largest first", better));
   if (settled.length) made.push(folded(`${settled.length} settled: acknowledged, rejected, resolved or won’t fix`, () => regressionTable("Settled", settled)[0]));
-  made.push(element("h2", "", "Where the lines stand"));
+  made.push(element("h2", "", "Present level of each line"));
   if (!index.trends.length) made.push(element("p", "", "Nothing was measured yet. Run nightshift nightly, then nightshift site."));
   index.trends.forEach((trend) => made.push(standing(trend)));
   return made;
@@ -73,7 +73,7 @@ function standing(trend) {
     return row([linked(group.group, link("trend", { line: trend.name, group: group.group })), String(group.steps), cell, spark(group.spark, trend.revisions - 1), worst]);
   });
   section.append(head);
-  if (!rows.length) section.append(element("p", "", "No step of it has a figure."));
+  if (!rows.length) section.append(element("p", "", "None of its steps has results."));
   else section.append(table(`${trend.headline} of ${trend.newest} relative to ${trend.base}, the first of ${trend.revisions} ${trend.revisions === 1 ? "revision" : "revisions"}: median over the steps of a group`,
     ["Group", "Steps", cut(trend.newest), "All revisions", "Worst step now"], rows, "standing"));
   return section;

@@ -22,7 +22,7 @@ VIEWS.step = lineView(async (trend, state, { base, range }) => {
     heading(name), about,
     controls(chooseTrend(trend), chooseStep(trend, step), revisionInput("base", "Base", trend, trend.labels[base], (label) => go({ base: label })), ...chooseRange(trend, state), revisionNames()),
   ];
-  if (failed.length) made.push(folded(`${failed.length} ${failed.length === 1 ? "run" : "runs"} without figures, or with those of a missed SLA`, () => {
+  if (failed.length) made.push(folded(`${failed.length} ${failed.length === 1 ? "run" : "runs"} failed or missed the SLA`, () => {
     const list = element("ul");
     failed.forEach(([run, , status, note]) => list.append(element("li", "", `${trend.labels[trend.places[run]]}, repetition ${trend.repetitions[run]}: ${status}, ${note || "no reason was recorded"}`)));
     return list;

@@ -1,4 +1,4 @@
-"""The interface of a source: the available versions, and the archive of a version."""
+"""The interface of a source: which versions exist, and how to download one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.model import Frozen
 
 
 class Fetched(Frozen):
-    """A verified download of a source: a file, or a folder of files.
+    """A verified download: a file, or a folder of files.
 
     ``sha256`` identifies the content. ``scratch`` is true for a generated file that is cheaper to
     generate again than to keep.
@@ -22,7 +22,7 @@ class Fetched(Frozen):
 
 
 class Source(Protocol):
-    """A place that has releases or commits of one target.
+    """A place on the network that has releases or commits of a DBMS.
 
     Both methods raise :class:`pipeline.text.errors.UserError` if the place is unreachable or its
     answer is damaged.
@@ -31,9 +31,9 @@ class Source(Protocol):
     name: str
 
     def versions(self) -> tuple[str, ...]:
-        """Return every available version, in the source's own spelling."""
+        """Return every available version, as the source names it."""
         ...
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the archive of a version, downloaded into ``cache`` unless it is there."""
+        """Download a version into ``cache``, unless it is there already."""
         ...

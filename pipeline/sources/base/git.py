@@ -1,4 +1,4 @@
-"""Run git without foreign hooks or settings, and report its errors in one line."""
+"""Run git with our settings only, and report errors in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTINGS = (
 
 
 def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
-    """Run git, in a folder if one is given, and return its output.
+    """Run git and return its output.
 
     Raises UserError, in one line, if it fails: ``address``, or the folder, is unreadable.
     """
@@ -58,7 +58,7 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
 
 
 def knows_commit(folder: Path, name: str) -> bool:
-    """Return whether the repository in a folder has a commit, branch or tag."""
+    """Return whether a git repository has a commit, branch or tag."""
     asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
     answer = subprocess.run(
         ["git", *_SETTINGS, "-C", str(folder), *asked], capture_output=True, check=False

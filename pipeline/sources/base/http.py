@@ -1,4 +1,4 @@
-"""Download from a web site: with retries and backoff, and verified by checksum."""
+"""Download files from a web site, with retries, verified by checksum."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _SERVER_ERROR = 500
 
 
 class MissingError(Exception):
-    """The site does not have the file."""
+    """The web site does not have a file."""
 
 
 class DamagedError(Exception):
-    """The received data is damaged; another attempt may succeed."""
+    """A download is damaged; another attempt may succeed."""
 
 
 class Site:
-    """A web site, with the ``name`` that messages use.
+    """A web site to download from; messages call it by ``name``.
 
     ``session`` is the connection and ``sleep`` the wait between attempts; tests pass their own.
     """
@@ -66,11 +66,11 @@ class Site:
         self._sleep = sleep
 
     def ask(self, address: str, what: str, read: Callable[[bytes], _T]) -> _T:
-        """Download a small file and return the result of ``read``, which may raise DamagedError."""
+        """Download a small file and return what ``read`` makes of it."""
         return self._attempts(lambda: read(self._small(address)), what)
 
     def download(self, address: str, path: Path) -> str:
-        """Download a file to ``path``, unless a verified one is there, and return its SHA-256."""
+        """Download a file and verify its checksum; return its SHA-256."""
         return kept(path, lambda: self._download(address, path))
 
     def _download(self, address: str, path: Path) -> str:
@@ -83,7 +83,7 @@ class Site:
         return sha256
 
     def _verified_part(self, address: str, part: Path) -> str:
-        """Download ``address`` into ``part`` and return its SHA-256. Raises DamagedError."""
+        """Download a file and return its SHA-256. Raises DamagedError if it is damaged."""
         kind, expected = self._checksum(address)
         published, ours = hashlib.new(kind), hashlib.sha256()
         with self._get(address) as answer, part.open("wb") as file:
@@ -98,7 +98,7 @@ class Site:
         return ours.hexdigest()
 
     def _checksum(self, address: str) -> tuple[str, str]:
-        """Return the preferred published checksum of a file: its kind and hexadecimal digits."""
+        """Return the best checksum that the web site publishes for a file."""
         for kind in CHECKSUMS:
             try:
                 text = self._small(f"{address}.{kind}").decode("ascii", "replace")
@@ -142,7 +142,7 @@ class Site:
             yield answer
 
     def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
-        """Return the result of ``ask``; retry with backoff after a temporary failure."""
+        """Call again after temporary failures, with growing pauses."""
         wait = BACKOFF
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -177,7 +177,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for a failed connection, instead of the library's long one."""
+    """Return in a few words why a connection failed."""
     kinds = (
         (requests.exceptions.ProxyError, "the proxy refused the connection"),
         (requests.exceptions.SSLError, "no trusted TLS connection"),

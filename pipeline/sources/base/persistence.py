@@ -1,4 +1,4 @@
-"""Archives in the cache: complete with a checksum file, or absent."""
+"""Downloads in the cache, each complete with a checksum file or not there at all."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 
 
 def keep(part: Path, path: Path, sha256: str) -> None:
-    """Rename the synced file ``part`` to the archive ``path``, and write its checksum file."""
+    """Move a complete download to its place in the cache, and write its checksum file."""
     _checksum_file(path).write_text(f"{sha256}  {path.name}\n")
     part.replace(path)
     sync_folder(path.parent)
 
 
 def verified(path: Path) -> str | None:
-    """Return the SHA-256 of a cached archive; None if it is missing or has changed."""
+    """Return the SHA-256 of a download in the cache; None if it is missing or changed."""
     try:
         actual = sha256(path)
     except FileNotFoundError:
@@ -40,7 +40,7 @@ def verified(path: Path) -> str | None:
 
 
 def kept(path: Path, download: Callable[[], str]) -> str:
-    """Return the SHA-256 of the archive ``path``; ``download`` it first unless it is verified.
+    """Return the SHA-256 of a download in the cache; it is downloaded first if needed.
 
     Two processes that share a cache download it once. Raises UserError for a folder that cannot be
     written.
@@ -55,13 +55,13 @@ def kept(path: Path, download: Callable[[], str]) -> str:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Lock the archive ``path``, so that two processes that share a cache download it once."""
+    """Lock a download in the cache, so that two processes do not download it twice."""
     with lock.held(path.with_name(f".{path.name}.lock")):
         yield
 
 
 def storage_error(error: OSError, folder: Path, name: str) -> UserError:
-    """Return the error for a file ``name`` that cannot be written in ``folder``."""
+    """Return the error for a download that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return full_error(folder, name)
     return UserError(
@@ -71,7 +71,7 @@ def storage_error(error: OSError, folder: Path, name: str) -> UserError:
 
 
 def full_error(folder: Path, name: str) -> UserError:
-    """Return the error for a file ``name`` that does not fit on the disk."""
+    """Return the error for a download that does not fit on the disk."""
     return UserError(
         f"no space left in {folder} for {name}; free some space, or set paths.cache in "
         "nightshift.toml to a folder with more space"

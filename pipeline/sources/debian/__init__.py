@@ -1,4 +1,4 @@
-"""Debian as a source: binary packages of its suites, and their upstream source code."""
+"""Debian as a source: binary packages of its releases, and source packages."""
 
 from pipeline.sources.debian.packages import DebianPackages
 from pipeline.sources.debian.tarballs import DebianTarballs

@@ -1,4 +1,4 @@
-"""Run apt with a separate configuration for one suite of an archive.
+"""Run apt for one release of Debian, with settings of our own.
 
 The machine's own package management stays unchanged; neither root nor installed packages are
 needed. The archive's address comes from the machine's apt sources. Signatures are verified with the
@@ -69,11 +69,11 @@ _NO_KEY = "its signing key is missing: install or update the package debian-arch
 
 
 class AptError(Exception):
-    """An apt command failed; the text is a short reason."""
+    """An apt command failed; the text says why in a few words."""
 
 
 class Apt:
-    """One suite of the ``archive`` at an address, for ``deb`` or ``deb-src`` packages.
+    """Debian's tool apt for one release (suite) of Debian.
 
     ``folder`` keeps its configuration and package lists. ``keyring`` has the trusted keys; if it is
     missing, apt's default keys apply.
@@ -89,12 +89,12 @@ class Apt:
 
     @property
     def listed(self) -> bool:
-        """Whether the package lists are downloaded."""
+        """Whether the lists of packages have been downloaded."""
         return any((self._folder / "state/lists").glob("*_InRelease"))
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock the suite for several commands that belong together."""
+        """Lock apt for several commands in a row."""
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         with locked(self._folder):
             for name in ("state/lists/partial", "cache/archives/partial"):
@@ -107,16 +107,16 @@ class Apt:
             yield
 
     def update(self) -> None:
-        """Update the package lists; if that fails, the old ones stay."""
+        """Update the lists of packages; if that fails, the old ones stay."""
         self._run("apt-get", "update")
 
     def get(self, *arguments: str, folder: Path) -> None:
-        """Download with apt-get into ``folder``, which exists."""
+        """Download packages into ``folder``."""
         archives = f"Dir::Cache::Archives={folder}"
         self._run("apt-get", "--yes", "-o", archives, "--download-only", *arguments, folder=folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return the output of apt-cache."""
+        """Return what apt-cache prints."""
         return self._run("apt-cache", *arguments)
 
     def _run(self, program: str, *arguments: str, folder: Path = Path("/")) -> str:
@@ -124,7 +124,7 @@ class Apt:
 
 
 def archives() -> tuple[str, ...]:
-    """Return the addresses of this machine's apt sources that may be archives of Debian.
+    """Return the addresses from which this machine's apt gets Debian packages.
 
     These are the ones that have the machine's own release. Raises UserError if there is none.
     """
@@ -147,7 +147,7 @@ def _codename() -> str:
 
 
 def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
-    """Run a program of apt in ``folder`` and return its output.
+    """Run apt or one of its programs, and return the output.
 
     Raises AptError if it fails, and UserError if it is not installed or the disk is full.
     """
@@ -177,7 +177,7 @@ def run_apt(program: str, *arguments: str, folder: Path = Path("/")) -> str:
 
 
 def _reason(output: str) -> str:
-    """Return a short reason for apt's failure, instead of its long output with addresses."""
+    """Return in a few words why apt failed."""
     for pattern, words in _REASONS:
         if re.search(pattern, output):
             return words.format(key=_NO_KEY)

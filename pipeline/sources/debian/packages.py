@@ -1,4 +1,4 @@
-"""Debian's binary packages with all their dependencies."""
+"""Debian's binary packages as a source, with all packages they depend on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.sources.debian.suites import Suites
 
 
 class DebianPackages(Suites):
-    """The versions of packages: a version is downloaded as a folder of .deb files.
+    """Versions of binary packages; a version is a folder of .deb files.
 
     The folder has the package and all its dependencies, the C library included, from the same
     suite. The names in the coordinates may be patterns, as ``mysql-server-core-*``.

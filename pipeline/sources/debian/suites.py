@@ -1,4 +1,4 @@
-"""The common part of both kinds of Debian packages: suites, versions, cache."""
+"""What binary and source packages of Debian have in common as sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+:~-]*")
 
 
 class Suites(ABC):
-    """The versions of some packages in some suites, spelled ``bookworm/7.8.3-2``.
+    """Versions of some packages in some releases of Debian, as ``bookworm/7.8.3-2``.
 
     ``coordinates`` are the names of packages, ``@``, and the names of suites, as ``postgresql-15
     postgresql-17@bookworm trixie``: each package of each suite that has it. If two packages of a
@@ -47,14 +47,14 @@ class Suites(ABC):
         addresses: Sequence[str] | None = None,
         keyring: Path = KEYRING,
     ) -> None:
-        """Keep package lists in ``cache``; ``keyring`` has the keys that sign them."""
+        """Keep lists of packages in ``cache``; ``keyring`` verifies their signatures."""
         names, _, suites = coordinates.partition("@")
         self._names, self._suites = names.split(), suites.split()
         self._cache, self._addresses, self._keyring = cache, addresses, keyring
 
     @abstractmethod
     def _offered(self, apt: Apt) -> Mapping[str, str]:
-        """Return the versions that a suite has, each with the name of its package."""
+        """Return which versions a release of Debian has, with the package's name."""
 
     @abstractmethod
     def _download(self, apt: Apt, name: str, version: str, folder: Path) -> None:
@@ -62,10 +62,10 @@ class Suites(ABC):
 
     @abstractmethod
     def _fetched(self, locator: str, folder: Path, sums: Mapping[str, str]) -> Fetched:
-        """Return the download in a verified folder; ``sums`` has the SHA-256 of each file."""
+        """Return a verified download, with the SHA-256 of each file."""
 
     def versions(self) -> tuple[str, ...]:
-        """Update the lists and return every version of every available suite.
+        """Return every version in every available release of Debian.
 
         An unreachable suite is served from its older lists, or left out; both log a warning. Raises
         UserError if no version is left.
@@ -85,7 +85,7 @@ class Suites(ABC):
         return tuple(found)
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Return the files of ``version``, from ``cache`` if all are there and unchanged."""
+        """Download the files of a version, unless the cache has them unchanged."""
         suite, _, number = version.partition("/")
         if suite not in self._suites or not _VERSION.fullmatch(number):
             raise UserError(
@@ -103,7 +103,7 @@ class Suites(ABC):
         return self._fetched(version, folder, sums)
 
     def _had(self, suite: str, number: str, folder: Path) -> Mapping[str, str]:
-        """Download a version, so that ``folder`` is either complete or absent."""
+        """Download a version so that its folder is complete or missing, never in between."""
         part = folder.with_name(f".{folder.name}.part")
         try:
             try:
@@ -144,7 +144,7 @@ class Suites(ABC):
 
     @contextmanager
     def _suite(self, suite: str, *, refresh: bool) -> Iterator[Apt]:
-        """Yield a suite from the first archive that has it; ``refresh`` updates its lists.
+        """Yield a release of Debian from the first archive that has it.
 
         Raises AptError if it has no lists and the download fails.
         """
@@ -171,7 +171,7 @@ class Suites(ABC):
 
 
 def _verified(folder: Path) -> Mapping[str, str] | None:
-    """Return names and SHA-256 of a cached folder; None if it is missing or has changed."""
+    """Return the checksums of a download in the cache; None if it is missing or changed."""
     if not folder.exists():
         return None
     with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Debian's source packages: the source code as its authors released it."""
+"""Debian's source packages as a source: the code as its authors released it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ORIGINAL = re.compile(r"\S+\.orig\.tar\.(?:gz|bz2|xz|zst|lzma)")
 
 
 class DebianTarballs(Suites):
-    """The versions of source packages: a version is downloaded as its upstream tar.
+    """Versions of source packages; a version is the authors' tar file.
 
     Debian's changes are left out.
     """

@@ -1,1 +1,1 @@
-"""Pure functions that derive the figures of a run from its output and samples."""
+"""Functions that compute the metrics of a run from its raw output and samples."""

@@ -1,4 +1,4 @@
-"""The DBMS's activity beside the statements, over the time of a step."""
+"""What the DBMS did beside the statements (vacuum, checkpoints) while a step ran, over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "dbms."
 def activity(
     samples: Sequence[ProbeSample], sampled: Mapping[str, str]
 ) -> dict[str, list[tuple[float, float]]]:
-    """Return (seconds since the start, value) of each reported activity, by name.
+    """Return each activity of the DBMS over time: (seconds since the step's start, value).
 
     ``sampled`` has the kind of each field, as in the manifest. A gauge is returned unchanged. A
     counter becomes its growth per second since the previous sample, and its name ends with ``/s``;
@@ -44,5 +44,5 @@ def _rates(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _six_digits(rate: float) -> float:
-    """Round to six digits: further ones mean nothing and enlarge every page."""
+    """Round a value to six digits: further ones mean nothing and make every page larger."""
     return float(f"{rate:.6g}")

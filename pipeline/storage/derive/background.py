@@ -1,4 +1,4 @@
-"""Background work of a step: its rates, and whether they were sustained."""
+"""A step's background work, as inserts beside queries: its rates, and whether it kept them up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLA_METRICS = frozenset({"sla", "inserts/s", "deletes/s"})
 
 
 def background(output: StepOutput) -> dict[str, float]:
-    """Return the rates, their targets, and ``sla``: the smallest ratio of a rate to its target."""
+    """Return the rates of a step's background work, and the smallest ratio of rate to target."""
     values = {f"{name}/s": rate.achieved for name, rate in output.background.items()}
     values |= {f"{name}_target": target for name, _, target in _with_targets(output)}
     parts = [rate.achieved / target for _, rate, target in _with_targets(output)]
@@ -23,7 +23,7 @@ def background(output: StepOutput) -> dict[str, float]:
 
 
 def missed_rates(output: StepOutput) -> str:
-    """Describe the rates that were not sustained; empty if all were."""
+    """Describe the background rates that a step did not sustain; empty if it sustained all."""
     return ", ".join(
         f"{rate.achieved:.0f} of {target:.0f} {name}/s"
         for name, rate, target in _with_targets(output)

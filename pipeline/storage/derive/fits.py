@@ -1,4 +1,4 @@
-"""Check that a database is as large as its configuration requires."""
+"""Check that a database is larger than memory where the configuration requires it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _GB = 1 << 30
 
 
 def fits(config: ServerConfig, database_bytes: int | None) -> list[str]:
-    """Return a sentence if a database fits into memory and should not; else none."""
+    """Return a warning if a database fits into memory, although its configuration forbids that."""
     if not config.exceeds or database_bytes is None or database_bytes > config.exceeds:
         return []
     there, least = (f"{size / _GB:.2f} GB" for size in (database_bytes, config.exceeds))

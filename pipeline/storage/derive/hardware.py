@@ -1,4 +1,4 @@
-"""The hardware's work for each operation of a step, from the samples of the probes."""
+"""What the hardware did for each operation of a step, from the samples of the probes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _SERVER_MEMORY = "server.rss"
 def hardware(
     samples: Sequence[ProbeSample], throughput: float, inserts: float = 0.0
 ) -> dict[str, float]:
-    """Return rates, and rates over the throughput, from the first and last sample of a counter.
+    """Return the step's use of CPU, memory and disks, per second and per operation.
 
     ``inserts`` are the rows inserted per second in the background; writes are divided by them, too.
     """
@@ -100,7 +100,7 @@ def hardware(
 def missing_cpu_time(
     output: StepOutput, samples: Sequence[ProbeSample], values: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return a sentence if the server was sampled and its CPU time is still unknown.
+    """Return a warning if the server's CPU time is unknown although it was sampled.
 
     A step that ended before the second sample is too short for any of these metrics: no sentence.
     """
@@ -114,7 +114,7 @@ def missing_cpu_time(
 
 
 def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
-    """Return the growth per second of each counter between its first and its last sample.
+    """Return how fast each counter grew per second, from its first to its last sample.
 
     A counter has no rate if these two span too little of the step, or if it decreased, which means
     a reset.
@@ -135,7 +135,7 @@ def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
 
 
 def _processor(rates: Mapping[str, float]) -> dict[str, float]:
-    """Return the percentages of the time of all processors together."""
+    """Return how much of all processors' time was used, in percent, by kind of use."""
     total = rates.get("host.total", 0.0)
     values: dict[str, float] = {}
     if total > 0 and "host.user" in rates and "host.system" in rates:

@@ -1,4 +1,4 @@
-"""The histogram of a step's response times."""
+"""The histogram of the response times of a step."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _DIGITS = 6
 
 
 def histogram(output: StepOutput) -> list[tuple[float, int]]:
-    """Return (upper bound in milliseconds, operations) of every non-empty bucket, ascending."""
+    """Return the non-empty buckets of response times: (upper bound in ms, operations)."""
     return [(float(f"{upper:.{_DIGITS}g}"), count) for upper, count in output.histogram if count]

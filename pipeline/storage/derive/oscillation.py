@@ -1,4 +1,4 @@
-"""Detect periodic swings of a step's throughput: their amplitude and period.
+"""Detect whether the throughput of a step swings periodically: how much, and how fast.
 
 Checkpoints, compactions and rounds of vacuum cause them. The test is that of a line in a spectrum
 above red noise (Torrence and Compo, Bulletin of the American Meteorological Society 79, 1998): the
@@ -49,7 +49,7 @@ estimated, about one in 2000 steps without swings is below, up to an autocorrela
 
 
 class Swing(NamedTuple):
-    """The most likely swing of some values.
+    """A periodic swing of throughput: its period, its amplitude, and how likely it is by chance.
 
     ``period`` is in values. ``amplitude`` is half the distance between the highest and the lowest
     point of the fitted sines. ``pvalue`` is the probability in known red noise.
@@ -61,7 +61,7 @@ class Swing(NamedTuple):
 
 
 def oscillation(timeline: Sequence[TimePoint]) -> dict[str, float]:
-    """Return ``oscillation`` and ``period_s``; empty for a step that is too short.
+    """Return ``oscillation`` and ``period_s`` of a step; empty if the step is too short.
 
     If no swing is significant, ``oscillation`` is 0 and ``period_s`` is missing.
     """
@@ -79,7 +79,7 @@ def oscillation(timeline: Sequence[TimePoint]) -> dict[str, float]:
 
 
 def likeliest_swing(rates: Floats) -> Swing | None:
-    """Return the most likely periodic swing of some values around their straight line.
+    """Return the most likely periodic swing of values around a straight line.
 
     None if the values do not deviate from the line.
     """
@@ -110,7 +110,7 @@ def _without_line(rates: Floats) -> Floats:
 
 
 def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
-    """Return an upper bound of the periodogram's mean for such red noise.
+    """Return the strength that noise with correlated neighbours has in the periodogram, at most.
 
     ``sines`` were removed from the values before. The autocorrelation is uncertain by two standard
     errors; each frequency takes the largest power of the autoregressions in that range.
@@ -131,7 +131,7 @@ def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
 
 
 def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
-    """Return the sum of the ratios of each candidate and its multiples; zero beyond the end."""
+    """Return for each candidate frequency the strength at it and its multiples, added."""
     reach = np.append(ratios, 0.0)
     places = np.outer(np.arange(1, sines + 1), candidates)
     total = reach[np.minimum(places, len(ratios))].sum(axis=0)
@@ -139,7 +139,7 @@ def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
 
 
 def _rarity(sums: Floats, sines: int) -> Floats:
-    """Return the logarithm of the probability of sums at least this large.
+    """Return the logarithm of the probability that chance makes a sum this large.
 
     A ratio of noise is exponential with mean 1, so the sum of several has a gamma distribution.
     """
@@ -147,7 +147,7 @@ def _rarity(sums: Floats, sines: int) -> Floats:
 
 
 def _sines(values: Floats, frequency: float, sines: int) -> Floats:
-    """Return the best fit of a sine and its multiples, up to the highest visible frequency."""
+    """Fit a sine and its multiples to values, up to the highest visible frequency."""
     time = 2.0 * math.pi * frequency * np.arange(len(values))
     fit = np.zeros(len(values))
     for multiple in range(1, sines + 1):

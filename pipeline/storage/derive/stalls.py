@@ -1,4 +1,4 @@
-"""The times of a step with almost no throughput."""
+"""Stalls: the times of a step in which its throughput was almost zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STALL = 0.1
 
 
 def stalls(timeline: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return (from, to) of every uninterrupted stall, in seconds, in order.
+    """Return every uninterrupted stall of a step as (from, to), in seconds, in order.
 
     ``timeline`` is (end of the interval, operations per second) and has at least two points.
     """

@@ -1,4 +1,4 @@
-"""Test whether the throughput of a step was steady.
+"""Test whether the throughput of a step was steady, or still warming up or drifting.
 
 Two tests of the throughput over time, one after the other:
 
@@ -60,7 +60,7 @@ its own level."""
 
 
 class Steadiness(NamedTuple):
-    """The result of the tests for a step.
+    """Whether a step's throughput was steady: when it became so, and how it drifts since.
 
     ``warming`` are the seconds until it was steady, 0 if it was from the start. ``before`` and
     ``after`` are the throughput until then and from then on. ``drift`` is the change of the fitted
@@ -77,12 +77,12 @@ class Steadiness(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether enough of the step was at its last level."""
+        """Whether the throughput was at its last level for enough of the step."""
         return self.seconds - self.warming >= STEADY_PART * self.seconds
 
     @property
     def drifts(self) -> bool:
-        """Whether the trend is significant and large enough to report."""
+        """Whether the throughput still rises or falls by enough to report."""
         return (
             self.drift is not None
             and self.pvalue is not None
@@ -92,7 +92,7 @@ class Steadiness(NamedTuple):
 
 
 def steadiness(timeline: Sequence[TimePoint]) -> Steadiness | None:
-    """Test a step's throughput over time; None if the step is too short or has no operations."""
+    """Test a step's throughput over time; None if the step is too short or did nothing."""
     if len(timeline) < FEWEST:
         return None
     ends, rates = parts(timeline)
@@ -115,13 +115,13 @@ def steadiness(timeline: Sequence[TimePoint]) -> Steadiness | None:
 
 
 def figures(found: Steadiness) -> dict[str, float]:
-    """Return the metrics: ``warming_s``, and ``drift`` if the steady part is long enough."""
+    """Return the metrics ``warming_s`` and, if the steady part is long enough, ``drift``."""
     values = {"warming_s": found.warming}
     return values if found.drift is None else values | {"drift": abs(found.drift)}
 
 
 def marks(found: Steadiness) -> tuple[str, ...]:
-    """Return sentences that qualify the step's throughput."""
+    """Return sentences for the reader about throughput that was not steady."""
     texts = []
     if found.warming:
         texts.append(_warming_mark(found))
@@ -143,7 +143,7 @@ def _warming_mark(found: Steadiness) -> str:
 
 
 def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
-    """Return the end of each part of a step, and its throughput."""
+    """Divide a step into parts; return where each ends, and its throughput."""
     ends = np.array([point.at for point in timeline])
     rates = np.array([point.ops_per_second for point in timeline])
     together = math.ceil(len(rates) / MOST)
@@ -158,7 +158,7 @@ def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
 
 
 def trend(values: Floats) -> tuple[float, float]:
-    """Return the relative change along the values, and the probability of such a trend by chance.
+    """Return the relative change from the first value to the last, and its p-value.
 
     The change is that of a line whose slope is the median of all slopes between two values (Theil
     and Sen), over the mean.
@@ -182,14 +182,14 @@ def trend(values: Floats) -> tuple[float, float]:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return the rank of each value, from 1; equal ones share the mean of their ranks."""
+    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(count) - (count - 1) / 2.0)[place]
     return ranks
 
 
 def _alikeness(left: Floats) -> float:
-    """Return the autocorrelation of neighbouring residuals of a line, from 0 to less than 1."""
+    """Return how much neighbouring residuals of a straight line are alike, from 0 to 1."""
     count = len(left)
     square = float(left @ left)
     if square == 0.0:
@@ -201,12 +201,12 @@ def _alikeness(left: Floats) -> float:
 
 
 def _shortest_level(timeline: Sequence[TimePoint]) -> float:
-    """Return the seconds that a level must last: some periods if the throughput swings."""
+    """Return how many seconds a level must last; longer if the throughput swings."""
     return SWINGS * oscillation(timeline).get("period_s", 0.0)
 
 
 def _first_steady(segments: Sequence[Segment]) -> int:
-    """Return the index of the first stretch whose level recurs, or of the last one."""
+    """Return the index of the first part of a step whose level comes again later."""
     levels = [segment.level.level for segment in segments]
     for number, level in enumerate(levels):
         later = levels[number + 1 :]

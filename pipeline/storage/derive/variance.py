@@ -1,4 +1,4 @@
-"""The variance of a step's throughput over time."""
+"""How much the throughput of a step varies from second to second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORTEST_TIMELINE = 10
 
 
 def variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
-    """Return the metrics of the variance; empty for a step that is too short."""
+    """Return the metrics for variation of throughput; empty for a step that is too short."""
     rates = [point.ops_per_second for point in timeline]
     if len(rates) < SHORTEST_TIMELINE:
         return {}
@@ -32,7 +32,7 @@ def variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
 
 
 def _quantile(ordered: Sequence[float], q: float) -> float:
-    """Return a quantile of ascending values, with linear interpolation."""
+    """Return a quantile of ascending values; interpolate between neighbours."""
     below, share = divmod(q * (len(ordered) - 1), 1.0)
     at = int(below)
     return ordered[at] + share * (ordered[min(at + 1, len(ordered) - 1)] - ordered[at])

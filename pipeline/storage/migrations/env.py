@@ -1,4 +1,4 @@
-"""Alembic's entry point: run the migrations on the store's connection."""
+"""The entry point that Alembic calls to migrate the store."""
 
 from alembic import context
 

@@ -40,7 +40,7 @@ class Placement(Frozen):
 
 
 class Counting(Frozen):
-    """Which instructions of a target serve statements, in the mode count.
+    """Which instructions of a DBMS execute clients' statements, for counted runs.
 
     ``entries`` are functions: a process, or with ``threads`` a thread, that runs one of them serves
     a client. Without any, the only process does. Of these, the functions ``waiting`` wait for the
@@ -58,7 +58,7 @@ class Counting(Frozen):
 
 
 class ServerError(Exception):
-    """The server no longer answers, or refuses a request; the text is one line."""
+    """A server no longer answers, or refused a request; the text says why in one line."""
 
 
 Ask = Callable[[], Mapping[str, float]]
@@ -66,7 +66,7 @@ Ask = Callable[[], Mapping[str, float]]
 
 
 class Activity(NamedTuple):
-    """The activity of a DBMS beside the statements: vacuum, purge, checkpoints, compaction debt.
+    """What a DBMS does beside the statements of clients: vacuum, purge, checkpoints, compaction.
 
     The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
     throughout a step and queries it once a second. A query may raise :class:`ServerError`.
@@ -87,7 +87,7 @@ class Server(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Return its first process; None for a DBMS that runs inside the load generator."""
+        """The server's first process; None for a DBMS that runs inside the load generator."""
         ...
 
     def settings(self) -> Mapping[str, str]:
@@ -95,11 +95,11 @@ class Server(Protocol):
         ...
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Do the postwrite maintenance: work that writes deferred, such as vacuum."""
+        """Do work that writes have deferred, such as vacuum, before the read steps."""
         ...
 
     def database_bytes(self) -> int:
-        """Return the size of the database."""
+        """Return the size of the database in bytes."""
         ...
 
     def stop(self) -> None:
@@ -108,11 +108,11 @@ class Server(Protocol):
 
 
 class StartError(ServerError):
-    """The server ended during its start, or never answered."""
+    """A server ended during its start, or never answered."""
 
 
 class Identity(Frozen):
-    """What identifies an installed build: its program, files and version.
+    """What an installed build is: its program files, their hash, and its version.
 
     ``program`` is the executable that does the work. ``folders`` are the folders of the home whose
     files define the build. ``version`` is what the program prints as its version. ``made`` is the
@@ -126,7 +126,7 @@ class Identity(Frozen):
 
 
 class Recipe(Frozen):
-    """The commands that compile a build, in order, and the files to install.
+    """How to compile a build: the commands in order, and the files to install.
 
     Each command runs in ``folder`` of the source tree, without a shell. ``environment`` is added to
     the environment of all builds. ``copies`` are then copied into the home: pairs of a file or
@@ -140,7 +140,7 @@ class Recipe(Frozen):
 
 
 class Compilation(Frozen):
-    """The input of a recipe: the unpacked ``tree``, the ``home`` to install into.
+    """What a recipe works with: the folder of source code, the folder to install into.
 
     ``compiler`` is the command of the compiler, with a compiler cache in front if there is one.
     ``flags`` are those of the options, link-time optimisation included.
@@ -157,7 +157,7 @@ class Compilation(Frozen):
 
 
 class Target(Protocol):
-    """One DBMS under test.
+    """One DBMS under test: its revisions, builds, configurations and servers.
 
     Methods raise :class:`pipeline.text.errors.UserError` for an error that a user can fix.
     """
@@ -167,12 +167,12 @@ class Target(Protocol):
 
     @property
     def supplies(self) -> tuple[Supply, ...]:
-        """The supplies of its revisions; the first is the default of a line."""
+        """Where the revisions of this DBMS can come from; lines use the first by default."""
         ...
 
     @property
     def tools(self) -> tuple[tuple[str, str], ...]:
-        """The tools that compiling it needs besides compiler and make, each with its purpose."""
+        """The tools needed to compile this DBMS, besides compiler and make, and their purposes."""
         ...
 
     def revisions(self, supply: Supply, versions: Sequence[str]) -> tuple[Revision, ...]:
@@ -180,7 +180,7 @@ class Target(Protocol):
         ...
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield the program files of a prebuilt release, under their paths in the home."""
+        """Yield the files of a prebuilt release that belong into the build's folder."""
         ...
 
     def recipe(self, work: Compilation) -> Recipe:
@@ -192,7 +192,7 @@ class Target(Protocol):
         ...
 
     def identify(self, home: Path) -> Identity:
-        """Identify an installed build. Raises UserError if it is no build of this DBMS."""
+        """Identify the version of an installed build. Raises UserError for another program."""
         ...
 
     def configs(self) -> Mapping[str, tuple[str, ...]]:
@@ -204,7 +204,7 @@ class Target(Protocol):
         ...
 
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
-        """Return a configuration with a changed setting; name and value as servers report them.
+        """Return a configuration with one setting changed, named as servers report it.
 
         Raises :class:`pipeline.targets.base.configurations.NotASettingError` for a variable that no
         configuration can set. Only the start of a server shows whether it accepts the value.
@@ -212,7 +212,7 @@ class Target(Protocol):
         ...
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every repetition of a build starts from."""
+        """Create the empty database that every run of a build starts from."""
         ...
 
     def start(

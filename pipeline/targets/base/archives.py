@@ -1,4 +1,4 @@
-"""Unpack downloaded archives of any format into homes of program files.
+"""Unpack downloaded archives of any format into the folders of builds.
 
 A target only reads the members of its archive. This module decides what may be written, and where.
 """
@@ -33,7 +33,7 @@ LARGEST_INSTALL = 2 << 30
 
 
 class MemberKind(Enum):
-    """The kind of a member of an archive."""
+    """What an archive's member is: a file, a folder or a link."""
 
     FOLDER = auto()
     FILE = auto()
@@ -42,7 +42,7 @@ class MemberKind(Enum):
 
 
 class ArchiveMember(NamedTuple):
-    """One member of an archive.
+    """One file, folder or link in an archive.
 
     ``name`` is its path in the home, ``link`` the destination of a link, ``program`` whether a file
     is executable, ``size`` its bytes. ``content`` opens a file while it is the current member.
@@ -60,14 +60,14 @@ class ArchiveMember(NamedTuple):
 
 
 class Refused(Exception):
-    """The archive has a member that no release contains."""
+    """An archive has a member that no release of this DBMS contains, so nothing is unpacked."""
 
 
 @contextmanager
 def unpacked(
     archive: Path, home: Path, members: Callable[[Path], Generator[ArchiveMember]]
 ) -> Iterator[Path]:
-    """Unpack the members of an archive and yield the folder, for the caller to inspect.
+    """Unpack an archive, and yield the temporary folder for the caller to inspect.
 
     If the block ends without an error the folder becomes ``home``, which must not exist. A home is
     therefore complete and inspected, or absent. Everyone may read it and run its programs, because
@@ -99,7 +99,7 @@ def unpacked(
 
 
 def tar_members(tar: tarfile.TarFile) -> Generator[ArchiveMember]:
-    """Yield the members of a tar that is read as a stream, under their own names.
+    """Yield the members of a tar archive while it is read, with their own names.
 
     The target of a hard link is relative to the tar's root; the link becomes a symbolic one.
     """
@@ -119,12 +119,12 @@ def tar_members(tar: tarfile.TarFile) -> Generator[ArchiveMember]:
 
 
 def zip_time(info: zipfile.ZipInfo) -> float:
-    """Return the time of a zip's member. It has no time zone and counts as UTC."""
+    """Return the time of a file in a zip archive, which has no time zone: UTC is assumed."""
     return datetime(*info.date_time, tzinfo=UTC).timestamp()
 
 
 def deb_members(folder: Path, keep: Sequence[str]) -> Generator[ArchiveMember]:
-    """Yield the members of all Debian packages in ``folder`` that lie below a folder of ``keep``.
+    """Yield the files of all Debian packages in a folder that lie below a folder of ``keep``.
 
     The folders bin, sbin, lib and lib64 become those in usr, as on every current Debian. A link
     keeps its destination, taken with the home as the root of the system.
@@ -146,7 +146,7 @@ def deb_members(folder: Path, keep: Sequence[str]) -> Generator[ArchiveMember]:
 
 
 def _link_destination(member: ArchiveMember, name: str) -> str:
-    """Return the destination of a package's link, relative to its ``name`` in the home."""
+    """Return where a link in a Debian package leads, relative to the link itself."""
     if member.kind is not MemberKind.LINK:
         return ""
     to = _in_usr(posixpath.dirname(member.name), member.link)
@@ -154,14 +154,14 @@ def _link_destination(member: ArchiveMember, name: str) -> str:
 
 
 def _in_usr(*parts: str) -> str:
-    """Return the path in the home of a path in a package."""
+    """Return the path that a file of a Debian package gets in the folder of the build."""
     path = posixpath.normpath(posixpath.join("/", *parts)).lstrip("/")
     top = path.partition("/")[0]
     return f"usr/{path}" if top in ("bin", "sbin", "lib", "lib64") else path
 
 
 def source_members(archive: Path) -> Generator[ArchiveMember]:
-    """Yield the members of a tar of source code, without their common top folder.
+    """Yield the files of a tar of source code, without their common top folder.
 
     Files keep the times of the archive, because make compares them.
     """
@@ -177,7 +177,7 @@ def source_members(archive: Path) -> Generator[ArchiveMember]:
 
 
 def _only_folder(archive: Path) -> str:
-    """Return the name of the common top folder of all members; empty if there is none."""
+    """Return the top folder that all members of an archive have in common; else ""."""
     with tarfile.open(archive, mode="r|*") as tar:
         tops = {PurePosixPath(member.name).parts[0] for member in tar if member.name != "."}
     with tarfile.open(archive, mode="r|*") as tar:
@@ -195,7 +195,7 @@ def _tar_kind(member: tarfile.TarInfo) -> MemberKind:
 
 
 def _write(members: Iterable[ArchiveMember], root: Path) -> None:
-    """Write the members under ``root``: only files, folders, and links that stay inside.
+    """Write files, folders and links of an archive below ``root``; refuse links that leave it.
 
     The tarfile of Python before 3.11.4 has no safe filter. Links are created last, so that nothing
     is written through one, and must lead to a file inside.

@@ -1,4 +1,4 @@
-"""Compile source code: run and log the commands of a recipe."""
+"""Compile source code: run the commands of a recipe, and log their output."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _COMPANIONS = {"gcc": "g++", "clang": "clang++"}
 
 
 class CompileError(Exception):
-    """A revision does not build; the text is one line, the log has the rest."""
+    """A revision cannot be compiled; the text is one line, the log has the rest."""
 
 
 def compiler_of(options: BuildOptions) -> tuple[str, str]:
-    """Return the commands of the C and C++ compiler. Raises UserError if one is missing."""
+    """Return the C and C++ compilers of some build options. Raises UserError if one is missing."""
     program = Path(options.compiler)
     # gcc-12 goes with g++-12.
     stem = re.match(r"gcc|clang", program.name)
@@ -55,12 +55,12 @@ def compiler_of(options: BuildOptions) -> tuple[str, str]:
 
 
 def flags_of(options: BuildOptions) -> str:
-    """Return the flags of compiler and linker."""
+    """Return the compiler and linker flags of some build options."""
     return f"{options.flags} -flto" if options.lto else options.flags
 
 
 def archivers(options: BuildOptions) -> Mapping[str, str]:
-    """Return the archive programs, by their make variables; empty for the default ones.
+    """Return the archive programs that a compiler needs, as make variables.
 
     Archives for link-time optimisation need an index that the default programs cannot write.
     """
@@ -71,7 +71,7 @@ def archivers(options: BuildOptions) -> Mapping[str, str]:
 
 
 def toolchain(options: BuildOptions) -> str:
-    """Return the versions of compiler and linker: another compiler makes another build."""
+    """Return the versions of compiler and linker, because another compiler makes another build."""
     answers = []
     for program in (*compiler_of(options), "ld"):
         shown = subprocess.run(
@@ -82,7 +82,7 @@ def toolchain(options: BuildOptions) -> str:
 
 
 def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
-    """Return the whole environment of a build's commands.
+    """Return all environment variables for the commands of a build.
 
     ``cache`` is the folder of ccache; None for none.
     """
@@ -114,7 +114,7 @@ def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
 def run_recipe(
     work: Compilation, recipe: Recipe, account: Account, cache: Path | None, log: IO[bytes]
 ) -> None:
-    """Run the commands, then copy the recipe's files into the home.
+    """Run the commands of a recipe, then copy its files into the folder of the build.
 
     Raises CompileError for a revision that does not build, and UserError for a full disk.
     """
@@ -167,7 +167,7 @@ def _copy(path: Path, to: Path) -> None:
 
 
 def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
-    """Return the error for a failed command, from the end of the log."""
+    """Return the error for a failed command, with the last error line of its log."""
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - (1 << 18), 0))
         text = file.read().decode(errors="replace")
@@ -186,7 +186,7 @@ def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
 
 
 def no_room(folder: Path) -> str:
-    """Return the message for a disk that is too full to build on."""
+    """Return the message for a disk that is too full to compile on."""
     return (
         f"no space left for a build in {folder}; free some space, or set paths.cache in "
         "nightshift.toml to a folder with more space"
@@ -194,7 +194,7 @@ def no_room(folder: Path) -> str:
 
 
 def linked_libraries(program: Path) -> tuple[str, ...]:
-    """Return the names of the machine's libraries that a program is linked with, sorted."""
+    """Return which libraries of this machine a program is linked with, sorted."""
     shown = subprocess.run(
         ["ldd", str(program)], capture_output=True, text=True, check=False, errors="replace"
     )

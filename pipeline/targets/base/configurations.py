@@ -1,4 +1,4 @@
-"""The configurations of a target: files in configs/<family>/<since><suffix>, scaled.
+"""Named configuration files of a DBMS, scaled to the machine: configs/<family>/<since><suffix>.
 
 A family keeps one intent over all majors, in the option names of each major. A file applies to the
 major in its name and to later ones, up to the next file.
@@ -19,7 +19,7 @@ from pipeline.text.errors import UserError
 
 @dataclass(frozen=True)
 class ConfigFiles:
-    """The configuration files of one target, in the folder ``configs`` of its package.
+    """The configuration files of one DBMS, in the folder ``configs`` of its package.
 
     Their text has placeholders in braces for the values that ``scale`` returns, which depend on the
     machine or the release.
@@ -31,15 +31,15 @@ class ConfigFiles:
 
     @property
     def root(self) -> Traversable:
-        """The folder of all families."""
+        """The folder of all configuration families of the DBMS."""
         return _root(self.target)
 
     def families(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the majors that each family has a file for, ascending."""
+        """Return for each configuration family the major versions that have a file."""
         return _families(self.target, self.suffix)
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return a family's configuration for a revision, scaled to the machine."""
+        """Return the configuration of a family for a revision, scaled to the machine."""
         known = self.families()
         if family not in known:
             raise UserError(
@@ -99,16 +99,16 @@ def _numbers(major: str) -> tuple[int, ...]:
 
 
 class NotASettingError(ValueError):
-    """No configuration can set this variable, or set it to this value."""
+    """A configuration file cannot set this variable, or not to this value."""
 
 
 def with_line(config: ServerConfig, line: str) -> ServerConfig:
-    """Append a line to a configuration; the last occurrence of an option wins."""
+    """Add a line at the end of a configuration; the last occurrence of an option counts."""
     return config.model_copy(update={"text": f"{config.text.rstrip()}\n{line}\n"})
 
 
 def with_option(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a my.cnf with a global variable set to a value as a server reports it.
+    """Return a my.cnf with one global variable changed to a value that a server reported.
 
     Raises NotASettingError for a value of more than one line.
     """

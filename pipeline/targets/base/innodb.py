@@ -1,4 +1,4 @@
-"""A server with InnoDB tables: start it, query it, maintain it, stop it."""
+"""A MySQL or MariaDB server with InnoDB: start it, query it, maintain it, stop it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEBT_PATIENCE = 5.0
 
 
 class Debt(NamedTuple):
-    """Work that writes leave behind: the query for its amount, and the settings that hasten it.
+    """Work that writes leave for later: the query for its amount, the settings that hasten it.
 
     The amount is the last column of the only row of ``owed``.
     """
@@ -56,12 +56,12 @@ DEBTS = (
 
 
 class InnoDBServer:
-    """A running server, returned by :func:`start`."""
+    """A running MySQL or MariaDB server, returned by :func:`start`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: Connection, folder: Path
     ) -> None:
-        """Take over a started ``process`` whose files are in ``folder``."""
+        """Take over a server process whose files are in ``folder``."""
         self.connection = connection
         self.activity: Activity | None = Activity(innodb_activity.FIELDS, self._asking)
         self.pid = process.pid
@@ -69,13 +69,13 @@ class InnoDBServer:
         self._folder = folder
 
     def settings(self) -> Mapping[str, str]:
-        """Return all global variables; those that begin with ``version`` include the compiler."""
+        """Return all global variables of the server."""
         with asking(self.connection) as session:
             session.execute("SHOW GLOBAL VARIABLES")
             return {str(name): str(value) for name, value in sorted(session.fetchall())}
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Analyse every table, let InnoDB purge old row versions, then write all dirty pages.
+        """Analyse every table, purge old row versions, then write all dirty pages.
 
         maintenance.log has the amount of each debt before and after.
         """
@@ -93,7 +93,7 @@ class InnoDBServer:
                 print(f"{debt.name}: {before} before, {left} after {seconds:.1f} s", file=log)
 
     def database_bytes(self) -> int:
-        """Return the total size of the files in the workload's database."""
+        """Return the size of all files of the workload's database, in bytes."""
         return sum(path.stat().st_size for path in (self._folder / "data" / DATABASE).iterdir())
 
     def stop(self) -> None:
@@ -156,7 +156,7 @@ def start(
 
 
 def _analyze(session: Cursor, table: str) -> None:
-    """Collect the statistics of a table. A failure arrives as a row of the result."""
+    """Collect statistics of a table. Raises an error that the server reports as a row."""
     session.execute(f"ANALYZE TABLE {quoted(table)}")
     for _, _, kind, message in session.fetchall():
         if str(kind).lower() == "error":
@@ -172,7 +172,7 @@ def _owed(session: Cursor, debt: Debt) -> int:
 
 
 def _await_payment(session: Cursor, debt: Debt) -> int:
-    """Wait until a debt is paid or no longer shrinks; return the rest."""
+    """Wait until deferred work is done or no longer shrinks; return what is left."""
     least = _owed(session, debt)
     progress = time.monotonic()
     while least and time.monotonic() - progress < DEBT_PATIENCE:
@@ -185,7 +185,7 @@ def _await_payment(session: Cursor, debt: Debt) -> int:
 
 @contextmanager
 def _set_globals(session: Cursor, values: Mapping[str, str]) -> Iterator[None]:
-    """Set the global variables that the release has, and restore them afterwards."""
+    """Change global variables of a server for a while, and restore them afterwards."""
     before: dict[str, str] = {}
     for name, value in values.items():
         session.execute("SHOW GLOBAL VARIABLES LIKE %s", (name,))

@@ -1,4 +1,4 @@
-"""InnoDB's activity (purge, pages, log) in two queries.
+"""What InnoDB does beside statements (purge, page writes, log), in two queries.
 
 The queries read only what every release counts anyway. Counters of ``innodb_monitor_enable`` would
 have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine while it prints.
@@ -43,7 +43,7 @@ FIELDS = (_HISTORY, *_STATUS.values())
 
 
 def ask(session: Cursor) -> Mapping[str, float]:
-    """Return the present values. Raises pymysql.MySQLError."""
+    """Query InnoDB's present activity values. Raises pymysql.MySQLError."""
     session.execute(_STATUS_QUERY)
     reported = {str(name): float(value) for name, value in session.fetchall()}
     found = {field.name: reported[name] for name, field in _STATUS.items() if name in reported}

@@ -1,4 +1,4 @@
-"""Which instructions of a server with InnoDB serve statements."""
+"""Which instructions of a MySQL or MariaDB server execute statements, for counted runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.targets.base import Counting
 
 @contextmanager
 def without_purge(connection: Connection) -> Iterator[None]:
-    """Hold a snapshot, so that no row version is purged.
+    """Hold a snapshot open, so that InnoDB purges no old row versions meanwhile.
 
     How far purge has come decides when pages split, which is a fifth of the cost of an update.
     """

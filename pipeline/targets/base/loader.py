@@ -1,4 +1,4 @@
-"""Run programs of Debian packages with the C library of the packages, not the machine's."""
+"""Run programs from Debian packages with the C library of those packages, not the machine's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOADERS = {
 
 
 def loaded(home: Path, program: Path, libraries: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the command that runs a ``program`` of a ``home`` of Debian packages.
+    """Return the command that runs a program from Debian packages with their own C library.
 
     ``libraries`` are further library folders of the home. The machine's libraries are not used, so
     that a program of any suite runs. Raises UserError for a home without a C library.

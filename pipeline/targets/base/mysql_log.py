@@ -1,4 +1,4 @@
-"""The reason of a failed start, from the log of a MySQL or MariaDB server."""
+"""Find out why a MySQL or MariaDB server failed to start, from its log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ERROR = re.compile(r"\[ERROR\] (?:\[MY-\d+\] )?(?:\[\w+\] )?|ERROR: ")
 
 
 def first_error(text: str) -> str:
-    """Return the line of a log that says why a server gave up.
+    """Return the first line of a server's log that says why the server gave up.
 
     It is the first error: those after it, up to ``Aborting``, are its consequences.
     """

@@ -23,7 +23,7 @@ CONNECT_TIMEOUT = 10.0
 
 
 def connect(connection: Connection) -> pymysql.Connection[Cursor]:
-    """Open a session that commits every statement. Raises pymysql.MySQLError."""
+    """Open a session with a server; every statement commits. Raises pymysql.MySQLError."""
     session = pymysql.connect(
         user=connection.user,
         database=connection.database,
@@ -44,7 +44,7 @@ def connect(connection: Connection) -> pymysql.Connection[Cursor]:
 
 
 def make_database(connection: Connection) -> bool:
-    """Create the connection's database; return False while the server accepts no clients.
+    """Create the workload's database; return False while the server refuses clients.
 
     A server listens a moment before it accepts clients. The started server creates the database, so
     that the configuration decides its character set. Raises StartError if that fails.
@@ -57,13 +57,15 @@ def make_database(connection: Connection) -> bool:
         with session, session.cursor() as cursor:
             cursor.execute(f"CREATE DATABASE IF NOT EXISTS {quoted(connection.database)}")
     except pymysql.MySQLError as error:
-        raise StartError(f"its database cannot be created ({_sentence(error)})") from error
+        raise StartError(
+            f"the workload's database cannot be created ({_sentence(error)})"
+        ) from error
     return True
 
 
 @contextmanager
 def asking(connection: Connection) -> Iterator[Cursor]:
-    """Yield a cursor to execute statements with. Raises ServerError for an error of the server."""
+    """Yield a cursor for statements. An error of the server becomes a ServerError."""
     try:
         with connect(connection) as session, session.cursor() as cursor:
             yield cursor
@@ -72,10 +74,10 @@ def asking(connection: Connection) -> Iterator[Cursor]:
 
 
 def quoted(name: str) -> str:
-    """Quote the name of a table or column for a statement."""
+    """Quote the name of a table or column for use in a statement."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _sentence(error: pymysql.MySQLError) -> str:
-    """Return the server's message without its error number."""
+    """Return the message of a server's error without its number."""
     return str(error.args[-1]).strip().splitlines()[0] if error.args else type(error).__name__

@@ -1,4 +1,4 @@
-"""A server's processes: start them, wait for the first answer, stop them with all children."""
+"""Start a server, wait for its first answer, and stop it with all of its child processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KILL_DEADLINE = 10.0
 
 
 def prepare(build: Build, template: Path, placement: Placement, socket: Path | None = None) -> Path:
-    """Prepare the placement for a server and return the copy of ``template`` in it.
+    """Prepare the folder that a server runs in, with a copy of the empty database.
 
     Raises UserError for a folder that the account cannot reach and, for a server with a ``socket``,
     for a port in use and for a socket whose path is too long.
@@ -51,7 +51,7 @@ def prepare(build: Build, template: Path, placement: Placement, socket: Path | N
 
 
 def check_socket_path(socket: Path) -> None:
-    """Refuse a folder whose path is too long for a Unix socket."""
+    """Refuse a folder whose path is too long for a Unix socket in it."""
     excess = len(bytes(socket)) - SOCKET_PATH_LIMIT
     if excess > 0:
         raise UserError(
@@ -63,7 +63,7 @@ def check_socket_path(socket: Path) -> None:
 def start_process(
     command: Sequence[str], placement: Placement, environment: Mapping[str, str] = ENVIRONMENT
 ) -> subprocess.Popen[bytes]:
-    """Start a server that logs to :data:`LOG` in the placement's folder.
+    """Start a server that writes its log to its private folder.
 
     Call it from a thread that outlives the server: the kernel kills the server when that thread
     ends, so that a killed night leaves no server behind.
@@ -90,7 +90,7 @@ def await_ready(
     answers: Callable[[], bool],
     complaint: Callable[[str], str],
 ) -> None:
-    """Wait until the server ``name`` ``answers``; otherwise stop it and raise StartError.
+    """Wait until a server answers; if it does not, stop it and raise StartError.
 
     ``complaint`` extracts the reason from the text of the log.
     """
@@ -109,7 +109,7 @@ def await_ready(
 
 
 def start_error(text: str, port: int, name: str, complaint: Callable[[str], str]) -> Exception:
-    """Return the error for a server that ended during its start, from its log.
+    """Return the error for a server that ended during its start, with the reason in its log.
 
     It is a UserError if the machine is the cause, and a StartError otherwise.
     """
@@ -122,7 +122,7 @@ def start_error(text: str, port: int, name: str, complaint: Callable[[str], str]
 
 
 def stop_tree(process: subprocess.Popen[bytes], politely: signal.Signals = signal.SIGQUIT) -> None:
-    """Stop a server and all processes below it: send a signal, wait, then kill."""
+    """Stop a server with all of its child processes: send a signal, wait, then kill."""
     tree: list[psutil.Process] = []
     with contextlib.suppress(psutil.NoSuchProcess):
         tree = psutil.Process(process.pid).children(recursive=True)

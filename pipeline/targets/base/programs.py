@@ -1,4 +1,4 @@
-"""Program files: their hash, their version, and why a program does not run."""
+"""Program files of a build: their hash, their version, and why a program does not run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": 
 
 
 def program_hash(home: Path, folders: Sequence[str]) -> str:
-    """Return the SHA-256 over paths and contents of the program files, in path order.
+    """Return the SHA-256 of all program files of a build, over paths and contents.
 
     ``folders`` are the folders whose files define the build.
     """
@@ -41,7 +41,7 @@ def reported_version(
     environment: Mapping[str, str] | None = None,
     command: Sequence[str] = (),
 ) -> str:
-    """Return a program's version, as ``postgres (PostgreSQL) 17.11``, without a path.
+    """Return the version that a program prints, as ``postgres (PostgreSQL) 17.11``.
 
     The program has our environment unless another is given. ``command`` is the command that runs
     it, if not the program alone. Raises UserError if it does not run.
@@ -71,7 +71,7 @@ def run_program(
     environment: Mapping[str, str] = ENVIRONMENT,
     program: Path | None = None,
 ) -> str:
-    """Run a program of a build to its end in ``folder`` and return its output.
+    """Run a program of a build in ``folder`` to its end and return its output.
 
     ``program`` names it in errors, if it is not the first word of the command. ``complaint``
     extracts the reason of a failure from standard error. Raises UserError for a full disk, and
@@ -103,7 +103,7 @@ def run_program(
 
 
 def why_not(program: Path, code: int, complaint: str) -> str:
-    """Return a one-line message for a program that did not start, from the loader's output."""
+    """Return why a program did not start, in one line, from the output of the dynamic loader."""
     if found := re.search(r"loading shared libraries: (\S+?):", complaint):
         return (
             f"{program.name} needs the library {found.group(1)}, which is not installed; "

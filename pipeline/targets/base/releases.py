@@ -1,4 +1,4 @@
-"""Releases of a target, from the version names of its sources."""
+"""Convert the version names of a source to the releases of a DBMS."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MAJOR = 2
 
 
 class NumberedRelease(NamedTuple):
-    """The numbers of a release, and the source's name for it."""
+    """A release: its version numbers, and the name that its source has for it."""
 
     numbers: tuple[int, ...]
     locator: str
 
 
 def matching_versions(pattern: re.Pattern[str], versions: Iterable[str]) -> list[NumberedRelease]:
-    """Return the versions that match ``pattern``; its first three groups are the numbers."""
+    """Return the version names that match ``pattern``, with their three numbers."""
     matches = ((pattern.fullmatch(version), version) for version in versions)
     return [
         NumberedRelease(tuple(map(int, match.groups()[:3])), version)
@@ -32,7 +32,7 @@ def matching_versions(pattern: re.Pattern[str], versions: Iterable[str]) -> list
 def releases(
     target: str, found: Iterable[NumberedRelease], major: int = MAJOR
 ) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first; the last entry of a release wins.
+    """Return one revision for each release, oldest first; the last name of a release counts.
 
     ``major`` is how many of the numbers name the series.
     """

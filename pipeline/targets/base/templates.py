@@ -1,4 +1,4 @@
-"""The empty database that every repetition of a build starts from, and copies of it."""
+"""The empty database that every run of a build starts from, and copies of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATABASE = "sbtest"
 def make_template(
     build: Build, folder: Path, account: Account, fill: Callable[[Path], None]
 ) -> None:
-    """Create the template ``folder`` with ``fill``, unless it exists.
+    """Create the empty database in ``folder`` by calling ``fill``, unless it exists.
 
     ``fill`` gets the path of a folder to create, inside one that the account owns. The template
     appears complete or not at all. It is not synced to storage: a template lost in a power failure
@@ -45,7 +45,7 @@ def make_template(
 
 
 def copy_template(template: Path, folder: Path, account: Account) -> None:
-    """Copy a template to ``folder``, by reference where the file system supports it.
+    """Copy an empty database to ``folder``, without copying data where disks allow it.
 
     Deletes first what a killed run left there. Raises UserError if the copy fails: no DBMS is at
     fault.

@@ -1,4 +1,4 @@
-"""The time of a release, from the file times of its archive."""
+"""The time of a release, from the times of the files in its archive."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CONSTANTS = (datetime(2006, 7, 24, 1, 21, 28, tzinfo=UTC),)
 
 
 def time_of(file: Path) -> datetime | None:
-    """Return a file's time from its archive; None for a packer's constant."""
+    """Return the time of a file in an archive; None if the packing program wrote a constant."""
     at = datetime.fromtimestamp(int(file.lstat().st_mtime), UTC)
     return None if at < _OLDEST or at in _CONSTANTS else at
 
 
 def newest_time(tree: Path) -> datetime | None:
-    """Return the newest file time of an unpacked source tree; packers' constants do not count."""
+    """Return the newest time of a file in source code, without constants of packers."""
     times = (time_of(Path(place) / name) for place, _, names in os.walk(tree) for name in names)
     return max((at for at in times if at is not None), default=None)

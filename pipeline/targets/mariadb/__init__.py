@@ -1,4 +1,4 @@
-"""MariaDB with InnoDB: official releases of Maven Central, and Debian's source packages."""
+"""MariaDB with InnoDB: releases of Maven Central, and source packages of Debian."""
 
 from pipeline.targets.mariadb.target import MariaDB
 

@@ -1,4 +1,4 @@
-"""Build MariaDB from source code: the server with InnoDB, and the scripts of its tables."""
+"""Build MariaDB from source code: the server with InnoDB, and the scripts for its system tables."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _BUNDLED_SSL = "extra/wolfssl/wolfssl/wolfssl/ssl.h"
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the recipe: configure, then compile only the server.
+    """Return the recipe for MariaDB: configure, then compile only the server.
 
     The home gets what a prebuilt release has: program, messages, character sets, and the scripts of
     the system tables. Raises UserError if the machine lacks tools or headers, and CompileError for
@@ -121,13 +121,13 @@ def recipe(work: Compilation) -> Recipe:
 def _tables(tree: Path, kind: str) -> tuple[str, str]:
     if (script := tables_script(tree / "scripts", kind)) is None:
         raise CompileError(
-            f"it holds no script for the {kind} tables: it is not source code of MariaDB"
+            f"the source code has no script for the {kind} tables, so it is not MariaDB's"
         )
     return f"scripts/{script.name}", f"share/{script.name}"
 
 
 def _check_machine(work: Compilation, headers: tuple[tuple[str, str], ...]) -> None:
-    """Report all missing tools and headers at once, before anything is configured."""
+    """Report all tools and headers that compiling MariaDB needs and this machine lacks."""
     missing = [tool for tool, _ in TOOLS if shutil.which(tool) is None]
     missing += [package for header, package in headers if not _has(work.cxx, header)]
     if missing:

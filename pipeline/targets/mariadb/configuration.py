@@ -1,4 +1,4 @@
-"""The configurations of MariaDB: files in configs/<family>/<major>.cnf, scaled.
+"""Named configurations of MariaDB, scaled to the machine: configs/<family>/<major>.cnf.
 
 z12b is the default of the published reports: it writes a binary log, and no commit waits for
 storage. Each file gives the reason of its settings. An option that some release of a major does not
@@ -18,7 +18,7 @@ FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: scale(machine))
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by their placeholders in the files.
+    """Return the values of placeholders in MariaDB's configurations, for this machine.
 
     - ``buffer_pool_mb``: 70 % of memory, the share of Postgres in x10a, in whole
       chunks of 128 MB;

@@ -1,4 +1,4 @@
-"""The empty data directory that every repetition of a build starts from."""
+"""The empty MariaDB data directory that every run of a build starts from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.targets.mariadb.install import environment, server_program, system
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Initialise ``folder`` as a data directory.
+    """Initialise ``folder`` as an empty data directory of MariaDB.
 
     The release's own script needs more programs than the archive has. It passes these statements to
     a server without network that ends after the last one; so does this function.
@@ -33,7 +33,7 @@ def fill(build: Build, account: Account, folder: Path) -> None:
 
 
 def server_command(build: Build, data: Path, config: Path | None = None) -> list[str]:
-    """Return the command of the server; it reads no configuration of the machine."""
+    """Return the command of a MariaDB server that ignores the machine's configuration."""
     return [
         str(server_program(build.home)),
         f"--defaults-file={config}" if config else "--no-defaults",
@@ -44,7 +44,7 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 
 
 def statements(home: Path) -> str:
-    """Return the statements that create the system tables and the user.
+    """Return the statements that create MariaDB's system tables and the user.
 
     The script that would add users is left out: in some releases they have no password and loopback
     access. The only user connects over the socket, which lies in a folder that nobody else may

@@ -1,4 +1,4 @@
-"""The archives of a release: a jar with the program files, or the makers' own tarball."""
+"""Archives of MariaDB releases: a Maven jar, or the tarball of MariaDB's makers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TABLES = ("mariadb_{}_tables.sql", "mysql_{}_tables.sql")  # since 11, and befo
 
 
 def members(archive: Path) -> Generator[ArchiveMember]:
-    """Yield the jar's members below the folder of the release; the rest is Java's.
+    """Yield the files of a MariaDB release in a jar, without its Java parts.
 
     The jars of some releases lost the file modes, so every file in bin is made executable.
     """
@@ -42,7 +42,7 @@ def members(archive: Path) -> Generator[ArchiveMember]:
 
 
 def tarball_members(archive: Path) -> Generator[ArchiveMember]:
-    """Yield the server of the makers' tarball and its data files, without clients and tests."""
+    """Yield the server and its data files in a MariaDB tarball, not clients and tests."""
     for member in source_members(archive):
         if member.name in _PROGRAMS or member.name.startswith("share/"):
             yield member
@@ -55,7 +55,7 @@ def _kind(info: zipfile.ZipInfo) -> MemberKind:
 
 
 def server_program(home: Path) -> Path:
-    """Return the server of an installed release, under its new or old name."""
+    """Return the path of the server in an installed MariaDB release."""
     for name in _SERVERS:
         if (program := home / "bin" / name).is_file():
             return program
@@ -63,18 +63,18 @@ def server_program(home: Path) -> Path:
 
 
 def system_tables(home: Path, kind: str) -> str:
-    """Return the script that creates the tables of a ``kind``: system or performance."""
+    """Return the SQL script that creates MariaDB's tables: system or performance schema."""
     if (script := tables_script(home / "share", kind)) is None:
         raise UserError(f"{home} has no script for the {kind} tables; delete it and run again")
     return script.read_text(encoding="utf-8")
 
 
 def tables_script(folder: Path, kind: str) -> Path | None:
-    """Return the script that creates the tables of a ``kind``; None if it has no known name."""
+    """Return the path of the script that creates system tables; None if it is missing."""
     scripts = (folder / name.format(kind) for name in _TABLES)
     return next((script for script in scripts if script.is_file()), None)
 
 
 def environment(home: Path) -> Mapping[str, str]:
-    """Return the environment of the server's programs: the release's own libraries come first."""
+    """Return the environment variables with which MariaDB finds its own libraries first."""
     return {**ENVIRONMENT, "LD_LIBRARY_PATH": f"{home}/libs"}

@@ -1,4 +1,4 @@
-"""Releases of MariaDB, from the version names of its sources."""
+"""Releases of MariaDB, from the version names of their sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPELLINGS = {
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first.
+    """Return one revision for each MariaDB release, oldest first.
 
     The first two of the three numbers are the major, 10.11 or 11.4, which MariaDB calls a release
     series. Versions of another form are left out.

@@ -1,4 +1,4 @@
-"""Start a MariaDB server; everything else is common to servers with InnoDB."""
+"""Start a MariaDB server; all else is common to servers with InnoDB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ of the 9 s of a start on two cores, and clients only use the socket."""
 def start(
     build: Build, config: ServerConfig, template: Path, placement: Placement
 ) -> innodb.InnoDBServer:
-    """Start a server on a copy of ``template`` and wait until it answers."""
+    """Start a MariaDB server on a copy of the empty database, and wait until it answers."""
     return innodb.start(
         f"MariaDB {build.version}",
         lambda data, file: [*server_command(build, data, file), NO_TLS],

@@ -1,4 +1,4 @@
-"""The target MariaDB."""
+"""MariaDB as a target: its builds, configurations and servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TARBALLS = (
 
 
 class MariaDB:
-    """MariaDB, prebuilt (for x86-64 only; no others are published) or from source code."""
+    """MariaDB: prebuilt releases (published for x86-64 only), or source code."""
 
     name = "mariadb"
     counting = COUNTING
@@ -50,7 +50,7 @@ class MariaDB:
     with_setting = staticmethod(with_option)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield the program files of a prebuilt release."""
+        """Yield the program files of a prebuilt MariaDB release."""
         return (
             install.tarball_members(archive)
             if supply.kind == "tarball"
@@ -64,13 +64,13 @@ class MariaDB:
         return Identity(program=program, folders=install.PROGRAM_FOLDERS, version=version)
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every repetition of a build starts from."""
+        """Create the empty MariaDB database that every run of a build starts from."""
         make_template(build, folder, account, partial(datadir.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> Server:
-        """Start a server on a copy of the template and wait until it answers."""
+        """Start a MariaDB server on a copy of the empty database, and wait until it answers."""
         # Imports the driver, which other targets do not need.
         from pipeline.targets.mariadb import server  # noqa: PLC0415
 

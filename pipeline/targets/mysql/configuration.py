@@ -1,4 +1,4 @@
-"""The configurations of MySQL: files in configs/<family>/<since>.cnf, scaled.
+"""Named configurations of MySQL, scaled to the machine: configs/<family>/<since>.cnf.
 
 z12a writes a binary log and no commit waits for storage, as in the published reports. z12a keeps
 the release's default for global transaction identifiers, which is on from 9.5; z12a_gtid and
@@ -19,7 +19,7 @@ FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: scale(machine))
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by their placeholders in the files.
+    """Return the values of placeholders in MySQL's configurations, for this machine.
 
     - ``buffer_pool_mb``: 70 % of memory, the share of Postgres in x10a, in whole
       gigabytes (eight instances with chunks of 128 MB), or whole chunks below one gigabyte;

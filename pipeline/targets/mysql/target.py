@@ -1,4 +1,4 @@
-"""The target MySQL."""
+"""MySQL as a target: its builds, configurations and servers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MySQL:
     with_setting = staticmethod(with_option)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield the program files of a prebuilt release."""
+        """Yield the program files of a prebuilt MySQL release."""
         if supply.kind == "npm":
             return install.packed_members(archive)
         return install.debian_members(archive)
@@ -60,13 +60,13 @@ class MySQL:
         )
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every repetition of a build starts from."""
+        """Create the empty MySQL database that every run of a build starts from."""
         make_template(build, folder, account, partial(datadir.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> Server:
-        """Start a server on a copy of the template and wait until it answers."""
+        """Start a MySQL server on a copy of the empty database, and wait until it answers."""
         # Imports the driver, which other targets do not need.
         from pipeline.targets.mysql import server  # noqa: PLC0415
 

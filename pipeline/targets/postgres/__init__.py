@@ -1,4 +1,4 @@
-"""Postgres: official releases, packed for tests and published on Maven Central."""
+"""Postgres: releases of Maven Central, Debian's source packages, and source code."""
 
 from pipeline.targets.postgres.target import Postgres
 

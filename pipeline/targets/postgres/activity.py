@@ -1,4 +1,4 @@
-"""The activity of a Postgres server (vacuums, checkpoints, writes) in one query.
+"""What a Postgres server does beside statements (vacuum, checkpoints, writes), in one query.
 
 The views changed between releases: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
 pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. Table statistics cover the
@@ -16,7 +16,7 @@ from pipeline.model import FieldKind, SampledField
 
 
 class _Figure(NamedTuple):
-    """One figure, and the query for it in the releases from ``since`` to ``until``."""
+    """A value of a Postgres server's activity, and the query for it in some releases."""
 
     name: str
     kind: FieldKind
@@ -76,12 +76,12 @@ def _figures(major: int) -> tuple[_Figure, ...]:
 
 
 def fields(major: int) -> tuple[SampledField, ...]:
-    """Return the fields that a server of this major version can report."""
+    """Return the names of the activity values that a Postgres major version can report."""
     return tuple(figure.field for figure in _figures(major))
 
 
 def ask(session: psycopg.Connection[tuple[Any, ...]], major: int) -> Mapping[str, float]:
-    """Return the present values. Raises psycopg.Error."""
+    """Query the present activity values of a Postgres server. Raises psycopg.Error."""
     figures = _figures(major)
     wanted = ", ".join(f"(SELECT {figure.value} {figure.source})" for figure in figures)
     row = session.execute(f"SELECT {wanted}".encode(), prepare=True).fetchone() or ()

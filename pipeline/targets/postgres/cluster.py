@@ -1,4 +1,4 @@
-"""The empty cluster that every repetition of a build starts from."""
+"""The empty Postgres cluster that every run of a build starts from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_CHECKSUMS_FROM = 18
 
 
 def fill(build: Build, account: Account, folder: Path) -> None:
-    """Initialise ``folder`` as a cluster with the empty database."""
+    """Initialise ``folder`` as a Postgres cluster with an empty database."""
     run = partial(run_program, account, folder=folder.parent, complaint=last_complaint)
     run(initdb_command(build, folder))
     # A server of one process that reads its commands from standard input. It has no port and no
@@ -25,7 +25,7 @@ def fill(build: Build, account: Account, folder: Path) -> None:
 
 
 def initdb_command(build: Build, folder: Path) -> list[str]:
-    """Return the initdb command of a build.
+    """Return the command that creates a cluster with a build's ``initdb``.
 
     Only connections over the socket are trusted; the socket lies in a folder that nobody else may
     enter. Loopback is open to every user of the machine and is rejected. Data checksums stay off,

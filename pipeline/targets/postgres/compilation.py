@@ -1,4 +1,4 @@
-"""Build Postgres from source code: the server and initdb.
+"""Build Postgres from source code: the server, initdb and the client programs.
 
 What a benchmark does not use is left out: documentation, languages, contributed modules. The
 environment has flags and compiler, where configure reads them.
@@ -14,7 +14,7 @@ about unknown options and ignores them."""
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the recipe: configure, compile, install server and client programs."""
+    """Return the recipe for Postgres: configure, compile, install server and clients."""
     make = ("make", f"--jobs={work.jobs}", "--no-print-directory")
     return Recipe(
         commands=(

@@ -1,4 +1,4 @@
-"""The configurations of Postgres: files in configs/<family>/<major>.conf, scaled.
+"""Named configurations of Postgres, scaled to the machine: configs/<family>/<major>.conf.
 
 A family keeps one intent over all majors, in the option names of each major; x10a is the family to
 compare majors with. Each file gives the reason of its settings.
@@ -18,7 +18,7 @@ FILES = ConfigFiles("postgres", ".conf", lambda machine, _: scale(machine))
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by their placeholders in the files.
+    """Return the values of placeholders in Postgres's configurations, for this machine.
 
     - ``shared_buffers_mb``: 70 % of memory, so that Postgres caches what the page cache
       would (the published files: 23 GB of 32);
@@ -43,7 +43,7 @@ configuration file has the same unit."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration with a value as :meth:`PostgresServer.settings` reports it.
+    """Return a configuration with one setting changed to a value that a server reported.
 
     Raises NotASettingError for a compile-time property, and for a value of several lines.
     """

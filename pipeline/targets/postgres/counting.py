@@ -1,4 +1,4 @@
-"""Which instructions of Postgres serve statements."""
+"""Which instructions of Postgres execute statements, for counted runs."""
 
 from __future__ import annotations
 

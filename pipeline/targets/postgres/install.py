@@ -1,4 +1,4 @@
-"""The archive of a release: a jar with one .txz."""
+"""The archive of a Postgres release: a jar that contains one .txz file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM_FOLDERS = ("bin", "lib")
 
 
 def members(archive: Path) -> Generator[ArchiveMember]:
-    """Yield the members of the .txz in the jar."""
+    """Yield the files of a Postgres release, from the .txz file in its jar."""
     with (
         zipfile.ZipFile(archive) as jar,
         jar.open(_inner(jar)) as inner,

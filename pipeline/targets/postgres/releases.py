@@ -1,4 +1,4 @@
-"""Releases of Postgres, from the version names of its sources."""
+"""Releases of Postgres, from the version names of their sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Found = tuple[tuple[int, ...], tuple[int, int]]
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first.
+    """Return one revision for each Postgres release, oldest first.
 
     Of several packagings of a release the last one wins. Versions of another form (a beta) are left
     out.
@@ -34,7 +34,7 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def _packed(spelling: str) -> _Found | None:
-    """Parse a version of the packed binaries.
+    """Parse the version of a packed release on Maven Central.
 
     From 10 on Postgres has two numbers, and the third is the packaging's: 14.10.1 is another
     packaging of 14.10, and 10.5.0-1 of 10.5. Before 10 all three numbers are the release's, and the
@@ -49,18 +49,18 @@ def _packed(spelling: str) -> _Found | None:
 
 
 def _plain(spelling: str) -> _Found | None:
-    """Parse a plain version: 17.2, 9.6.24. No release has one number alone, such as 17."""
+    """Parse a plain version of Postgres, as 17.2 or 9.6.24."""
     return (tuple(map(int, spelling.split("."))), (0, 0)) if _NUMBERS.fullmatch(spelling) else None
 
 
 def _tag(spelling: str) -> _Found | None:
-    """Parse a tag of the repository: REL_17_2, REL9_6_24; betas have letters and do not match."""
+    """Parse a tag of Postgres's repository, as REL_17_2 or REL9_6_24; betas do not match."""
     found = _TAG.fullmatch(spelling)
     return (tuple(map(int, found[1].split("_"))), (0, 0)) if found else None
 
 
 def _debian(spelling: str) -> _Found | None:
-    """Parse a version of a source package in a suite: bookworm/15.14-0+deb12u1."""
+    """Parse the version of a Debian source package, as bookworm/15.14-0+deb12u1."""
     found = _DEBIAN.fullmatch(spelling)
     return (tuple(map(int, found[1].split("."))), (0, 0)) if found else None
 

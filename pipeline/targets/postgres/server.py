@@ -27,12 +27,12 @@ _Row = tuple[Any, ...]
 
 
 class PostgresServer:
-    """A running server, returned by :func:`start`."""
+    """A running Postgres server, returned by :func:`start`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: Connection, folder: Path, major: int
     ) -> None:
-        """Take over a started ``process`` whose files are in ``folder``."""
+        """Take over a server process whose files are in ``folder``."""
         self.connection = connection
         self.activity: Activity | None = Activity(activity.fields(major), self._asking)
         self.pid = process.pid
@@ -41,7 +41,7 @@ class PostgresServer:
         self._major = major
 
     def settings(self) -> Mapping[str, str]:
-        """Return pg_settings, with units (``16384 8kB``), and how the server was compiled.
+        """Return all settings of the server, with their units (``16384 8kB``).
 
         The names of the latter begin with ``pg_config.``. Other compiler flags make another server,
         and a change of packaging must not look like a change of the code.
@@ -77,7 +77,7 @@ class PostgresServer:
             session.execute("CHECKPOINT")
 
     def database_bytes(self) -> int:
-        """Return the size of the workload's database."""
+        """Return the size of the workload's database in bytes."""
         with self._session() as session:
             row = session.execute("SELECT pg_database_size(current_database())").fetchone()
         if row is None:
@@ -106,7 +106,7 @@ class PostgresServer:
 
 
 def connect(connection: Connection) -> psycopg.Connection[_Row]:
-    """Open a session that commits every statement."""
+    """Open a session with a Postgres server; every statement commits."""
     return psycopg.connect(
         host=connection.socket_dir,
         port=connection.port,
@@ -120,7 +120,7 @@ def connect(connection: Connection) -> psycopg.Connection[_Row]:
 def start(
     build: Build, config: ServerConfig, template: Path, placement: Placement
 ) -> PostgresServer:
-    """Start a server on a copy of ``template`` and wait until it answers.
+    """Start a Postgres server on a copy of the empty database, and wait until it answers.
 
     Data, socket and log go to the placement's folder.
     """
@@ -151,7 +151,7 @@ def start(
 
 
 def server_command(build: Build, data: Path, connection: Connection) -> list[str]:
-    """Return the command that runs the server; its options belong to the run."""
+    """Return the command that runs a Postgres server with the options of this run."""
     options = {
         "listen_addresses": LOOPBACK,
         "port": str(connection.port),

@@ -1,4 +1,4 @@
-"""The target Postgres."""
+"""Postgres as a target: its builds, configurations and servers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REPOSITORY = "https://git.postgresql.org/git/postgresql.git"
 
 
 class Postgres:
-    """Postgres, prebuilt or from source code."""
+    """Postgres: prebuilt releases, or source code."""
 
     name = "postgres"
     counting = COUNTING
@@ -52,7 +52,7 @@ class Postgres:
     with_setting = staticmethod(configuration.with_setting)
 
     def __init__(self, machine: str | None = None) -> None:
-        """Use the binaries for an architecture ``machine``, by default this machine's."""
+        """Use prebuilt releases for a processor architecture, by default this machine's."""
         kind = _ARCHITECTURES.get(machine or platform.machine(), machine or platform.machine())
         self.supplies = (
             Supply(
@@ -79,7 +79,7 @@ class Postgres:
         )
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield the program files of a prebuilt release."""
+        """Yield the program files of a prebuilt Postgres release."""
         return install.members(archive)
 
     def identify(self, home: Path) -> Identity:
@@ -94,13 +94,13 @@ class Postgres:
         )
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every repetition of a build starts from."""
+        """Create the empty Postgres database that every run of a build starts from."""
         make_template(build, folder, account, partial(cluster.fill, build, account))
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> PostgresServer:
-        """Start a server on a copy of the template and wait until it answers."""
+        """Start a Postgres server on a copy of the empty database, and wait until it answers."""
         # Imports the driver, which planning does not need.
         from pipeline.targets.postgres import server  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""RocksDB: packages of Debian, or built from source code; a library that its benchmark runs."""
+"""RocksDB, from Debian's packages or source code: a library inside its benchmark db_bench."""
 
 from pipeline.targets.rocksdb.target import RocksDB
 

@@ -1,4 +1,4 @@
-"""Build RocksDB's db_bench from source code, as for the published reports."""
+"""Build RocksDB's db_bench from source code, with the options of the published reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ source tree into the program. The names cover new and old releases."""
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the recipe: compile and link, then strip debug symbols.
+    """Return the recipe for db_bench: compile and link, then remove debug symbols.
 
     The library is linked in, for the processor of this machine and with its compression libraries,
     as RocksDB's Makefile does by default. Raises UserError if gflags is missing: without it the

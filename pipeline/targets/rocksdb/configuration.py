@@ -1,4 +1,4 @@
-"""The configurations of RocksDB: options of db_bench, in configs/<family>/<since>.flags, scaled.
+"""Named configurations of RocksDB, as options of db_bench: configs/<family>/<since>.flags.
 
 They are those of the published reports: from the scripts benchmark.sh and benchmark_compare.sh in
 RocksDB's tools/, with the values of x.sh and x3.sh of the repository mdcallag/mytools (bench/rx2).
@@ -24,7 +24,7 @@ _CACHES = ((8, 6), "auto_hyper_clock_cache"), ((7, 7), "hyper_clock_cache")
 
 
 def cache_bytes(machine: Machine) -> int:
-    """Return the size of the block cache: 5/8 of memory up to 32 GB, 7/10 of more.
+    """Return the size of RocksDB's block cache, in bytes: 5/8 to 7/10 of memory.
 
     The published sizes are 10 of 16 GB, 20 of 32 and 90 of 128.
     """
@@ -33,7 +33,7 @@ def cache_bytes(machine: Machine) -> int:
 
 
 def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
-    """Return the values that depend on machine and release, by their placeholders in the files.
+    """Return the values of placeholders in RocksDB's configurations, for machine and release.
 
     - ``cache_bytes``: see :func:`cache_bytes`;
     - ``background_jobs``: concurrent flushes and compactions: half of the cores, at least 3
@@ -52,7 +52,7 @@ FILES = ConfigFiles("rocksdb", ".flags", scale)
 
 
 def cache_type(machine: Machine, revision: Revision) -> str:
-    """Return the type of the block cache: the release's best on a large machine, else LRU."""
+    """Return the type of RocksDB's block cache: the best of the release, or LRU."""
     if machine.cores >= LARGE_CORES:
         series = tuple(int(number) for number in revision.major.split(".") if number)
         for since, cache in _CACHES:
@@ -63,7 +63,7 @@ def cache_type(machine: Machine, revision: Revision) -> str:
 
 
 def least_database(family: str, machine: Machine) -> int:
-    """Return the bytes that a database must exceed for a family to measure its subject.
+    """Return how many bytes a database must exceed for a configuration to make sense.
 
     iobuf uses the kernel's page cache and must exceed memory. iodir bypasses it and must exceed the
     block cache. The answer is 0 for byrx.
@@ -72,7 +72,7 @@ def least_database(family: str, machine: Machine) -> int:
 
 
 def arguments(text: str) -> tuple[str, ...]:
-    """Return the options of a configuration as arguments of db_bench."""
+    """Return the options of a configuration as command-line arguments of db_bench."""
     lines = (line.strip() for line in text.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
@@ -114,7 +114,7 @@ From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration with an option as an OPTIONS file of RocksDB reports it.
+    """Return a configuration with one option changed to a value that RocksDB reported.
 
     db_bench knows most by the same name without the section (``DBOptions.max_background_jobs``),
     and does not start with an unknown one. Raises NotASettingError for a value that is itself a

@@ -1,4 +1,4 @@
-"""RocksDB without a server: db_bench runs with a folder and options."""
+"""RocksDB has no server: db_bench runs with a folder and options instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CLEAN = ("env", "--ignore-environment", *(f"{key}={ENVIRONMENT[key]}" for key i
 
 
 class RocksDBEngine:
-    """RocksDB in its own folder, returned by :func:`start`.
+    """A RocksDB database in its own folder, returned by :func:`start`.
 
     The load generator is the DBMS. It opens the database in every step, and no process runs between
     steps.
@@ -43,7 +43,7 @@ class RocksDBEngine:
     def __init__(
         self, command: Sequence[str], connection: Connection, placement: Placement
     ) -> None:
-        """Take over a folder; ``command`` runs db_bench with the options of a configuration."""
+        """Use a folder; ``command`` runs db_bench with the options of a configuration."""
         self.connection = connection
         self._command = tuple(command)
         self._placement = placement
@@ -51,7 +51,7 @@ class RocksDBEngine:
         self.activity: Activity | None = log.activity(self._data)
 
     def settings(self) -> Mapping[str, str]:
-        """Return every option of the database's newest OPTIONS file, by section and name."""
+        """Return every option that RocksDB wrote to its newest OPTIONS file."""
         newest = max(self._data.glob("OPTIONS-*"), key=lambda path: path.name)
         # The folder differs in each run and is no setting.
         text = newest.read_text(encoding="utf-8").replace(str(self._data), "")
@@ -66,7 +66,7 @@ class RocksDBEngine:
         return settings
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Flush, let compaction end, and compact level 0.
+        """Flush memory to disk, wait for compaction to end, and compact level 0.
 
         Releases before 6.20 lack these benchmarks. Their database stays open for a while, so that
         compaction can end. maintenance.log has the actions, and the levels and debt that remain.
@@ -82,7 +82,7 @@ class RocksDBEngine:
         kept.write_text(f"{done}\n\n{left(shown)}\n")
 
     def _can_pay(self) -> bool:
-        """Return whether the release has the benchmarks of maintenance.
+        """Return whether this release of db_bench can do maintenance.
 
         Runs on a separate database: an old release that reports an error during flushes, compaction
         or statistics crashes.
@@ -113,11 +113,11 @@ class RocksDBEngine:
         )
 
     def database_bytes(self) -> int:
-        """Return the size of the database."""
+        """Return the size of the database in bytes."""
         return sum(path.stat().st_size for path in self._data.iterdir() if path.is_file())
 
     def stop(self) -> None:
-        """Do nothing: no process outlives a step."""
+        """Do nothing, because no process of RocksDB outlives a step."""
 
 
 def start(
@@ -127,7 +127,7 @@ def start(
     template: Path,
     placement: Placement,
 ) -> RocksDBEngine:
-    """Create an empty database with the options of ``config``.
+    """Create an empty RocksDB database with the options of ``config``.
 
     ``command`` runs the build's db_bench. Raises StartError for a release that does not open a
     database with these options.
@@ -160,14 +160,14 @@ def start(
 
 
 def left(shown: str) -> str:
-    """Return the levels before and after maintenance, and the remaining debt."""
+    """Return the size of RocksDB's levels around maintenance, and the work still left."""
     lines = [line.rstrip() for line in shown.splitlines()]
     kept = re.compile(r"Level Files|-+$| +\d+ +\d+ +\d+$|Estimated pending compaction bytes: ")
     return "\n".join(line for line in lines if kept.match(line))
 
 
 def complaint(text: str) -> str:
-    """Return the last error line of db_bench, without its greeting."""
+    """Return the last error line that db_bench printed."""
     greeting = re.compile(r"(RocksDB|Date|CPU|CPUCache|Keys|Set seed)\b.*")
     lines = [line.strip() for line in text.splitlines()]
     printed = [line for line in lines if line and not greeting.match(line)]

@@ -1,4 +1,4 @@
-"""RocksDB's activity, from its LOG as it grows.
+"""What RocksDB does beside statements, read from its file LOG while it grows.
 
 Flushes and compactions begin and end with a line of JSON each (EVENT_LOG_v1). Slowed or stopped
 writes, the pending bytes of compaction and the stalled time are prose. The few words that this
@@ -44,7 +44,7 @@ _STALLED: Final = re.compile(r"^Interval stall: .* ([\d.]+) percent$")
 
 
 class LogReader:
-    """Accumulates the events of a LOG, fed in pieces of any length.
+    """Adds up the events in a RocksDB LOG, which it is fed in pieces of any length.
 
     A closed database has no readings.
     """
@@ -58,13 +58,13 @@ class LogReader:
         self._values = dict.fromkeys(counters, 0.0)
 
     def feed(self, text: str) -> None:
-        """Read a further piece. An incomplete line waits for its end."""
+        """Read the next piece of the LOG. An incomplete line waits for its end."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             self._line(line)
 
     def readings(self) -> dict[str, float]:
-        """Return the present values by field; fields that were never logged are missing."""
+        """Return the values of RocksDB's activity so far, by name; unlogged ones are missing."""
         if not self._open:
             return {}
         running = {
@@ -110,7 +110,7 @@ class LogReader:
 
 
 class Follower:
-    """Reads a LOG as it grows. Every process that opens the database begins a new one.
+    """Reads a RocksDB LOG while it grows; each process that opens the database begins a new one.
 
     A new LOG is recognised by its beginning, which has the time in microseconds. The inode number
     is not enough: a file system may reuse that of the deleted one.
@@ -122,7 +122,7 @@ class Follower:
         self._reader = LogReader()
 
     def __call__(self) -> Mapping[str, float]:
-        """Return the present values; none while no database is open."""
+        """Return the present activity values; none while no process has the database open."""
         try:
             with self._path.open("rb") as log:
                 begins = log.read(_HEAD)
@@ -139,5 +139,5 @@ class Follower:
 
 
 def activity(data: Path) -> Activity:
-    """Return the activity of the database in ``data``, whichever process opens it."""
+    """Return the activity of the RocksDB database in ``data``, whichever process opens it."""
     return Activity(FIELDS, lambda: nullcontext(Follower(data / "LOG")))

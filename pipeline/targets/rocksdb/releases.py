@@ -1,4 +1,4 @@
-"""Releases of RocksDB, from the version names of its sources."""
+"""Releases of RocksDB, from the version names of their sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ leaves out the first crates, whose versions do not include the release."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first.
+    """Return one revision for each RocksDB release, oldest first.
 
     Two numbers name a release series, as 9.10: behaviour changes from one to the next. Of several
     packagings of a release the last one listed wins.

@@ -1,4 +1,4 @@
-"""The target RocksDB."""
+"""RocksDB as a target: its builds, configurations and databases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGED = "usr/bin/db_bench"
 
 
 class RocksDB:
-    """RocksDB with its own benchmark, db_bench, which is load generator and DBMS in one."""
+    """RocksDB with its own benchmark db_bench, which is load generator and DBMS in one process."""
 
     name = "rocksdb"
     # The threads of the load generator; those of flushes and compaction call none of these.
@@ -56,7 +56,7 @@ class RocksDB:
     with_setting = staticmethod(configuration.with_setting)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield db_bench and all libraries of a folder of packages."""
+        """Yield db_bench and all libraries from a folder of Debian packages."""
         return deb_members(archive, (_PACKAGED, "usr/lib", "usr/lib64"))
 
     def identify(self, home: Path) -> Identity:
@@ -75,23 +75,23 @@ class RocksDB:
         return made.model_copy(update={"exceeds": exceeds})
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty folder that every repetition of a build starts from."""
+        """Create the empty folder that every run of a build starts from."""
         make_template(build, folder, account, account.own)
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement
     ) -> engine.RocksDBEngine:
-        """Create an empty database with the options of the configuration."""
+        """Create an empty RocksDB database with the options of the configuration."""
         return engine.start(build, _command(build.home), config, template, placement)
 
 
 def _program(home: Path) -> Path:
-    """Return the path of db_bench in a home of Debian packages or of a compiled build."""
+    """Return the path of db_bench in an installed build."""
     packaged = home / _PACKAGED
     return packaged if packaged.exists() else home / compilation.PROGRAM
 
 
 def _command(home: Path) -> tuple[str, ...]:
-    """Return the command of db_bench; a packaged one needs the libraries of its packages."""
+    """Return the command of db_bench; from packages, it needs the libraries of its packages."""
     program = _program(home)
     return loaded(home, program) if program == home / _PACKAGED else (str(program),)

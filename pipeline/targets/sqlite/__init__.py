@@ -1,4 +1,4 @@
-"""SQLite: a library, compiled from source code, that runs inside the load generator."""
+"""SQLite, compiled from source code: a library that runs inside the load generator."""
 
 from pipeline.targets.sqlite.target import SQLite
 

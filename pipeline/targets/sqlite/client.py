@@ -1,4 +1,4 @@
-"""Execute statements with a given SQLite library, in a Python process of its own.
+"""Execute SQL with a given SQLite library, as a Python program of its own.
 
     python client.py LIBRARY DATABASE < statements.json > rows.json
 
@@ -28,7 +28,7 @@ _COLLECT = ctypes.CFUNCTYPE(
 
 
 class SqliteConnection:
-    """A connection to a database through a library. An error ends the program."""
+    """A connection to a database through a given library. An error ends the program."""
 
     def __init__(self, library: str, database: str) -> None:
         self._sqlite = ctypes.CDLL(library)
@@ -38,7 +38,7 @@ class SqliteConnection:
         self._check(self._sqlite.sqlite3_open_v2(database.encode(), handle, _OPEN_READ_WRITE, None))
 
     def execute(self, text: str) -> list[Row]:
-        """Return the rows of all statements of a text."""
+        """Execute all statements of a text and return their rows."""
         rows: list[Row] = []
 
         def collect(_: object, count: int, values: Any, names: object) -> int:
@@ -50,7 +50,7 @@ class SqliteConnection:
         return rows
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the connection to the database."""
         self._check(self._sqlite.sqlite3_close(self._handle))
 
     def _check(self, code: int) -> None:

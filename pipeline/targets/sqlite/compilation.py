@@ -1,4 +1,4 @@
-"""Build SQLite from source code: compile its amalgamation into a shared library.
+"""Build SQLite from source code: compile its single source file into a shared library.
 
 A source tree has the amalgamation, or the files that it is generated from.
 """
@@ -42,7 +42,7 @@ LIBRARY = "libsqlite3.so"
 
 
 def recipe(work: Compilation) -> Recipe:
-    """Return the recipe. Raises CompileError for a tree that is not SQLite's."""
+    """Return the recipe for SQLite. Raises CompileError if the source code is not SQLite's."""
     commands: list[tuple[str, ...]] = []
     if (work.tree / "sqlite3.c").exists():
         folder = "."
@@ -53,7 +53,7 @@ def recipe(work: Compilation) -> Recipe:
         commands = [("./configure",), ("make", f"--jobs={work.jobs}", "sqlite3.c")]
     else:
         raise CompileError(
-            "it holds neither sqlite3.c nor src/sqlite.h.in: it is not source code of SQLite"
+            "the source code has neither sqlite3.c nor src/sqlite.h.in, so it is not SQLite's"
         )
     compiler = shlex.split(work.compiler)
     flags = (*shlex.split(work.flags), "-fPIC")

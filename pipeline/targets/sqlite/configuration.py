@@ -1,4 +1,4 @@
-"""The configurations of SQLite: files in configs/<family>/<since>.sql, scaled.
+"""Named configurations of SQLite, scaled to the machine: configs/<family>/<since>.sql.
 
 Every connection executes their statements when it opens. Each file gives the reason of its
 settings.
@@ -18,7 +18,7 @@ FILES = ConfigFiles("sqlite", ".sql", lambda machine, _: scale(machine))
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values that depend on the machine, by their placeholders in the files.
+    """Return the values of placeholders in SQLite's configurations, for this machine.
 
     - ``mmap_bytes``: 70 % of memory, the share of Postgres in x10a;
     - ``cache_kb``: 1/128 of memory for each connection, at least 16 MB. The 40 clients of the
@@ -32,7 +32,7 @@ def scale(machine: Machine) -> Mapping[str, int]:
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
-    """Return a configuration with a PRAGMA set to a value as SQLite reports it.
+    """Return a configuration with one PRAGMA changed to a value that SQLite reported.
 
     The statement replaces an existing one for the PRAGMA or becomes the first: some PRAGMAs, such
     as page_size, have no effect once the database has a table or a log. Raises NotASettingError for

@@ -1,4 +1,4 @@
-"""A SQLite database that is ready for clients: a folder, without any process.
+"""A SQLite database that clients can open: a folder, without any process.
 
 The load generator is the DBMS. The methods here use the same library.
 """
@@ -64,19 +64,19 @@ ACTIVITY = (
 
 
 class SQLiteDatabase:
-    """A database, returned by :func:`start`."""
+    """A SQLite database in its own folder, returned by :func:`start`."""
 
     pid = None
 
     def __init__(self, connection: Connection, configuration: str, folder: Path) -> None:
-        """Take over the database in ``folder``; ``connection`` is its address."""
+        """Use the database in ``folder``; ``connection`` is how clients reach it."""
         self.connection = connection
         self.activity: Activity | None = Activity(ACTIVITY, lambda: nullcontext(self._sizes))
         self._configuration = configuration
         self._folder = folder
 
     def settings(self) -> Mapping[str, str]:
-        """Return the settings of a connection, the release, and the compile-time options.
+        """Return SQLite's settings, its release, and its compile-time options.
 
         The names of the latter begin with ``compiled.``.
         """
@@ -91,7 +91,7 @@ class SQLiteDatabase:
         return {**found, "version": str(release[0])}
 
     def maintain(self, tables: Sequence[str]) -> None:
-        """Analyse every table, then move the content of the log into the database.
+        """Analyse every table, then move the write-ahead log into the database.
 
         maintenance.log has the number of pages.
         """
@@ -101,11 +101,11 @@ class SQLiteDatabase:
             print(f"checkpoint: {moved} of the {held} pages in the log", file=log)
 
     def database_bytes(self) -> int:
-        """Return the size of the database with its log."""
+        """Return the size of the database and its log in bytes."""
         return sum(path.stat().st_size for path in self._folder.iterdir())
 
     def _sizes(self) -> Mapping[str, float]:
-        """Return the sizes of the database and its log; a missing file has none."""
+        """Return the sizes of the database and of its log, in bytes."""
         path = self._folder / self.connection.database
         found = {}
         for field, file in zip(ACTIVITY, (path, path.with_name(f"{path.name}-wal")), strict=True):
@@ -114,7 +114,7 @@ class SQLiteDatabase:
         return found
 
     def stop(self) -> None:
-        """Do nothing: no process remains when the load generator has ended."""
+        """Do nothing, because no process remains after the load generator has ended."""
 
     def _execute(self, *texts: str) -> list[Rows]:
         path = Path(self.connection.socket_dir) / self.connection.database
@@ -123,7 +123,7 @@ class SQLiteDatabase:
 
 
 def fill(account: Account, folder: Path) -> None:
-    """Create ``folder`` with an empty file, which SQLite accepts as an empty database."""
+    """Create ``folder`` with an empty file, which SQLite takes for an empty database."""
     account.own(folder)
     (folder / DATABASE).touch()
     account.give(folder)
@@ -132,7 +132,7 @@ def fill(account: Account, folder: Path) -> None:
 def start(
     build: Build, config: ServerConfig, template: Path, placement: Placement
 ) -> SQLiteDatabase:
-    """Copy ``template`` and write the configuration beside it.
+    """Copy the empty SQLite database and write the configuration beside it.
 
     Raises StartError for a library that does not work, or does not accept the configuration.
     """

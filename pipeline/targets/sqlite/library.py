@@ -1,4 +1,4 @@
-"""The library of a build: its version, and statements executed with it."""
+"""The SQLite library of a build: its version, and SQL executed with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rows = list[list[str | None]]
 
 
 def library(home: Path) -> Path:
-    """Return the library of an installed build. Raises UserError if there is none."""
+    """Return the path of an installed SQLite library. Raises UserError if there is none."""
     path = home / "lib" / LIBRARY
     if not path.is_file():
         raise UserError(f"the build holds no lib/{LIBRARY}, so it is not a build of SQLite")
@@ -35,7 +35,7 @@ def library(home: Path) -> Path:
 
 
 def reported_version(path: Path) -> str:
-    """Return a library's version: its release, and the date and hash of its source code.
+    """Return the version of a SQLite library: release, date and hash of its source code.
 
     Raises UserError if the library does not load here.
     """
@@ -47,13 +47,13 @@ def reported_version(path: Path) -> str:
 
 
 def checked_in(version: str) -> datetime | None:
-    """Return the check-in time (UTC) of a library's source code, from its version."""
+    """Return when the source code of a SQLite library was checked in (UTC)."""
     found = _CHECKED_IN.search(version)
     return datetime.fromisoformat(f"{found[0]}+00:00") if found else None
 
 
 def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
-    """Execute SQL texts on one connection of a library and return the rows of each.
+    """Execute SQL texts on one connection of a SQLite library; return the rows of each.
 
     A separate process does it: several libraries in ours would interfere, and a crash would end it.
     Raises ServerError with SQLite's message.
@@ -67,7 +67,7 @@ def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
         check=False,
     )
     if answer.returncode < 0:
-        raise ServerError(f"it was killed by {signal.Signals(-answer.returncode).name}")
+        raise ServerError(f"SQLite was killed by {signal.Signals(-answer.returncode).name}")
     if answer.returncode:
         raise ServerError(answer.stderr.strip().splitlines()[-1])
     rows: list[Rows] = json.loads(answer.stdout)

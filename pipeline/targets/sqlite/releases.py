@@ -1,4 +1,4 @@
-"""Releases of SQLite, from the version names of its sources."""
+"""Releases of SQLite, from the version names of their sources."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first; the newest crate of a release wins.
+    """Return one revision for each SQLite release, oldest first.
 
     Crates newer than :data:`CRATES` may carry any release. They come last, each under its own
     version, and the build reports the release.
@@ -67,14 +67,14 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def _named(versions: Iterable[str]) -> Iterator[Revision]:
-    """Yield the releases of tags (version-3.46.0) and of source packages (bookworm/3.40.1-2)."""
+    """Yield the releases in tags (version-3.46.0) and Debian packages (bookworm/3.40.1-2)."""
     for spelling in versions:
         if found := _TAG.fullmatch(spelling) or _PACKAGE.fullmatch(spelling):
             yield _release(_numbers(found[1]), spelling)
 
 
 def _crates(versions: Iterable[str]) -> Iterator[Revision]:
-    """Yield the releases of crate versions, oldest first; skip those before the first entry."""
+    """Yield the releases that Rust crates contain, oldest first."""
     numbered = sorted((_numbers(each), each) for each in versions if _CRATE.fullmatch(each))
     first_crates = [crate for crate, _ in CRATES]
     newest, release = CRATES[-1]

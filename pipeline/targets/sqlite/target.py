@@ -1,4 +1,4 @@
-"""The target SQLite."""
+"""SQLite as a target: its builds, configurations and databases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPOSITORY = "https://github.com/sqlite/sqlite.git"
 
 
 class SQLite:
-    """SQLite, from source code: a crate, a source package or a repository."""
+    """SQLite, always from source code: a crate, a source package or a repository."""
 
     name = "sqlite"
     # The library alone: sysbench and its Lua, which load it, are the client.
@@ -51,7 +51,7 @@ class SQLite:
     start = staticmethod(database.start)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Refuse: every source has source code only."""
+        """Refuse, because no source has prebuilt releases of SQLite."""
         raise UserError(
             f"no source offers prebuilt releases of {self.name}; name build options to "
             "compile it with"
@@ -69,5 +69,5 @@ class SQLite:
         )
 
     def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every repetition of a build starts from."""
+        """Create the empty SQLite database that every run of a build starts from."""
         make_template(build, folder, account, partial(database.fill, account))

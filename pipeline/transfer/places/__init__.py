@@ -1,4 +1,4 @@
-"""The kinds of places for transfers, and the parsing of their addresses."""
+"""Places that files are carried to and from: folders, ssh and object storage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS: dict[str, Callable[[str, Access], Place]] = {"ssh": SshPlace, "s3": S3Pl
 
 
 def open_place(address: str, access: Access) -> Place:
-    """Return the place of an address: ``ssh://host/path``, ``s3://bucket/prefix`` or a folder.
+    """Open the place of an address: ``ssh://host/path``, ``s3://bucket/prefix`` or a folder.
 
     Raises PlaceError for an invalid address, and for a place that cannot be reached or refuses.
     """
@@ -30,5 +30,5 @@ def open_place(address: str, access: Access) -> Place:
 
 
 def is_remote(address: str) -> bool:
-    """Whether an address is anything but a folder of this machine."""
+    """Whether an address is not a folder of this machine."""
     return "://" in address

@@ -1,4 +1,4 @@
-"""The interface of places, and the checks of their responses."""
+"""The interface of places (folders elsewhere), and checks of what they answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ODD = re.compile(r"[/\\\x00-\x1f\x7f]")
 
 
 class PlaceError(UserError):
-    """A place that cannot be used: it is unreachable, it refuses, or its response is rejected."""
+    """A place cannot be used: it cannot be reached, refuses, or answers nonsense."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place} {message}")
@@ -33,12 +33,12 @@ class PlaceError(UserError):
 
 
 class ChangedError(PlaceError):
-    """A file that changed since it was listed."""
+    """A file at a place changed since it was listed."""
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file in a place's listing: its size, and a stamp that changes when it is rewritten."""
+    """A file at a place: its size, and a stamp that changes when the file does."""
 
     size: int
     stamp: str
@@ -46,7 +46,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files and folders in one folder of a place, by name; other entries are left out."""
+    """The files and folders in one folder of a place, by name."""
 
     files: Mapping[str, FileEntry]
     folders: frozenset[str]
@@ -54,7 +54,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Access:
-    """The access to places: settings, and the environment that holds the keys.
+    """How places are reached: settings, and keys from the environment.
 
     ``ssh_config`` is a file for ``ssh -F``, ``""`` for the user's. ``endpoint`` and ``region`` are
     those of the object storage; ``key_variable`` and ``signing_variable`` name the variables in
@@ -70,7 +70,7 @@ class Access:
 
 
 class Place(ABC):
-    """A folder somewhere, as a context manager that closes its connections.
+    """A folder on this or another machine, or in object storage.
 
     Names are relative to it, with ``/`` between their parts. Every method raises PlaceError if the
     place cannot be reached or refuses.
@@ -81,25 +81,25 @@ class Place(ABC):
 
     @abstractmethod
     def look(self, folder: str = "") -> Listing:
-        """Return the contents of a folder; empty for a missing one."""
+        """Return what is in a folder of the place; empty if the folder is missing."""
 
     @abstractmethod
     def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
-        """Yield the bytes of a listed file from ``start`` on.
+        """Yield the bytes of a file from ``start`` on.
 
         Raises ChangedError if the file changed or is gone.
         """
 
     @abstractmethod
     def write(self, name: str, source: Path) -> None:
-        """Write a file atomically, replacing one with the same name."""
+        """Write a file so that it appears at once; an old one is replaced."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a file; a missing one is no error."""
+        """Remove a file, if it exists."""
 
     def close(self) -> None:  # noqa: B027 (most places hold nothing open)
-        """Close all connections."""
+        """Close the connections to the place."""
 
     def __enter__(self) -> Self:
         return self
@@ -109,7 +109,7 @@ class Place(ABC):
 
 
 def part(place: str, name: str) -> str:
-    """Return a name from a place's listing after validating it.
+    """Return a file name that a place reported, after checking that it is safe.
 
     Raises PlaceError for a name that leads elsewhere: nothing from such a place is trusted.
     """
@@ -121,7 +121,7 @@ def part(place: str, name: str) -> str:
 
 
 def check_file_count(place: str, folder: str, number: int) -> None:
-    """Reject a folder with more files than any of ours has. Raises PlaceError."""
+    """Refuse a folder with far more files than nightshift writes. Raises PlaceError."""
     if number > MOST:
         raise PlaceError(
             place,
@@ -130,7 +130,7 @@ def check_file_count(place: str, folder: str, number: int) -> None:
 
 
 def walk(place: Place, folder: str) -> dict[str, FileEntry]:
-    """Return all files in a folder of a place and below it, by their names in the place."""
+    """Return all files below a folder of a place, by their paths."""
     found: dict[str, FileEntry] = {}
     waiting, looked = [folder], 0
     while waiting:

@@ -1,4 +1,4 @@
-"""A folder of this machine, or one that is mounted here."""
+"""A folder of this machine as a place for transfers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.transfer.places.base import (
 
 
 class FolderPlace(Place):
-    """A folder. Links in it are ignored."""
+    """A folder of this machine, or one that is mounted; links in it are ignored."""
 
     def __init__(self, root: Path) -> None:
         """Use a folder as a place; it may not exist yet."""
@@ -30,7 +30,7 @@ class FolderPlace(Place):
         self._root = root
 
     def look(self, folder: str = "") -> Listing:
-        """Return the contents of a folder; empty for a missing one."""
+        """Return what is in a folder; empty if it is missing."""
         files, folders = {}, set()
         with (
             self._place_errors(),
@@ -72,7 +72,7 @@ class FolderPlace(Place):
                 yield data
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file atomically."""
+        """Write a file so that it appears at once."""
         place = self._root / name
         partial = place.with_name(f"{place.name}.partial")
         with self._place_errors():

@@ -1,4 +1,4 @@
-"""A bucket of an S3-compatible object storage, such as Hetzner's, Ceph, MinIO or Amazon's."""
+"""Object storage (S3) as a place for transfers, as of Hetzner, Ceph, MinIO or Amazon."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _RETRIES = 4
 
 
 class S3Place(Place):
-    """``s3://bucket/prefix``, with the keys from environment variables."""
+    """A bucket of object storage, ``s3://bucket/prefix``."""
 
     def __init__(self, address: str, access: Access) -> None:
-        """Prepare without a request. Raises PlaceError for an invalid address or missing keys."""
+        """Check the address and the keys. Raises PlaceError if they are not usable."""
         found = _ADDRESS.fullmatch(address)
         prefix = (found["prefix"] or "").rstrip("/") if found else ""
         parts = prefix.split("/")
@@ -101,7 +101,7 @@ class S3Place(Place):
         )
 
     def look(self, folder: str = "") -> Listing:
-        """Return the contents of a folder; empty for a missing one."""
+        """Return what is in a folder of the bucket; empty if there is nothing."""
         path = self._key(folder)
         with self._place_errors("cannot be listed"):
             found = obstore.list_with_delimiter(self._store, path or None)
@@ -131,7 +131,7 @@ class S3Place(Place):
             yield data
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file: an object appears atomically."""
+        """Write a file to the bucket, where it appears at once."""
         with self._place_errors(f"cannot write {name}"):
             obstore.put(self._store, self._key(name), source, chunk_size=_RANGE, max_concurrency=2)
 

@@ -1,4 +1,4 @@
-"""A folder of another machine over ssh, which needs nothing but a login there.
+"""A folder of another machine as a place for transfers, over ssh.
 
 ssh's own files define the login, its key and the right host key; an unknown host is refused. No
 shell runs at the other end.
@@ -47,10 +47,10 @@ _OPTIONS = (
 
 
 class SshPlace(Place):
-    """``ssh://user@host:port/path``. A path from the home folder on begins with ``/~/``."""
+    """A folder over ssh, ``ssh://user@host:port/path``; ``/~/`` is the home folder."""
 
     def __init__(self, address: str, access: Access) -> None:
-        """Connect. Raises PlaceError for an invalid address, and as every method does."""
+        """Connect to the machine. Raises PlaceError if that fails."""
         found = _ADDRESS.fullmatch(address)
         if found is None:
             raise PlaceError(address, "is not a valid place: write ssh://user@host:port/path")
@@ -74,7 +74,7 @@ class SshPlace(Place):
             ) from error
 
     def look(self, folder: str = "") -> Listing:
-        """Return the contents of a folder; empty for a missing one."""
+        """Return what is in a folder; empty if it is missing."""
         files, folders = {}, set()
         try:
             for raw, found in self._sftp.look(self._path(folder)):
@@ -105,7 +105,7 @@ class SshPlace(Place):
             raise self._error(error, f"cannot read {name}") from error
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file atomically."""
+        """Write a file so that it appears at once."""
         partial = self._path(f"{name}.partial")
         with self._place_errors(f"cannot write {name}"), source.open("rb") as file:
             self._make_folders(posixpath.dirname(self._path(name).decode()))
@@ -121,7 +121,7 @@ class SshPlace(Place):
                 raise self._error(error, f"cannot delete {name}") from error
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the ssh connection."""
         self._sftp.close()
 
     def _path(self, name: str) -> bytes:

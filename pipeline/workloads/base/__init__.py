@@ -1,4 +1,4 @@
-"""The interface of a workload family: steps and their order, commands, parsed output."""
+"""The interface of a workload family: which steps it has, how to run them, how to read results."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pipeline.workloads.base.options import Option
 
 
 class Load(Frozen):
-    """The action that creates and fills the tables."""
+    """Part of a run: create and fill the tables."""
 
 
 class Warm(Frozen):
-    """The action that runs the statements of a step unmeasured, to fill caches."""
+    """Part of a run: execute the statements of a step without measuring, to fill caches."""
 
     step: Step
 
 
 class Measure(Frozen):
-    """The action that runs a step and measures it."""
+    """Part of a run: execute a step and measure it."""
 
     step: Step
 
 
 class Count(Frozen):
-    """The action that runs a fixed number of a step's events, to be counted."""
+    """Part of a run: execute a fixed number of a step's operations, and count instructions."""
 
     step: Step
     events: int
@@ -39,7 +39,7 @@ the operations cost."""
 
 
 class Maintain(Frozen):
-    """The action that does the postwrite maintenance, then waits ``rest`` seconds."""
+    """Part of a run: vacuum or checkpoint after the writes, then wait ``rest`` seconds."""
 
     rest: float
 
@@ -53,7 +53,7 @@ lengths; the others are only timed."""
 
 
 class Timing(NamedTuple):
-    """The duration of a command: ``measured`` is the sampled part, ``limit`` the whole.
+    """How long a command is measured, and how long it may take at most.
 
     Both are maxima in seconds; sampling stops when the command ends. ``usual`` is an estimate for a
     command that usually ends earlier.
@@ -65,12 +65,12 @@ class Timing(NamedTuple):
 
     @property
     def expected(self) -> float:
-        """The expected duration, in seconds."""
+        """The expected duration of the command, in seconds."""
         return self.limit if self.usual is None else self.usual
 
 
 class Family(Protocol):
-    """One workload family.
+    """A family of workloads that one load generator runs.
 
     ``targets`` are the names of the targets that it runs on, ``options`` its own settings.
     """
@@ -82,7 +82,7 @@ class Family(Protocol):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return the workload of the named steps or groups, in the published order.
+        """Return the workload with the named steps or groups of steps.
 
         Raises :class:`UnknownStepError` for an unknown name,
         :class:`pipeline.workloads.base.options.OptionError` for an unknown setting or a wrong
@@ -91,7 +91,7 @@ class Family(Protocol):
         ...
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return all actions of a run, in order."""
+        """Return all parts of a run in order: load, warm-up, steps, maintenance."""
         ...
 
     def size(self, workload: Workload) -> str:
@@ -103,17 +103,17 @@ class Family(Protocol):
         )
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables, for maintenance; none by default."""
+        """Return the names of the tables that maintenance must treat."""
         return ()
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the command that performs a load, warm-up or step."""
+        """Return the command that executes a part of a run."""
         ...
 
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return the command that prints the plan of each statement of the steps.
+        """Return the command that prints the query plan of each statement.
 
         It executes no statement. :mod:`pipeline.workloads.base.plans` parses its output. Empty, the
         default, for a family whose statements have no plans.
@@ -121,33 +121,33 @@ class Family(Protocol):
         return ()
 
     def repeatable(self, step: Step) -> bool:
-        """Return whether a step leaves the database unchanged, so that it can be run again.
+        """Return whether a step can be repeated at once, because it changes no data.
 
         By default none does.
         """
         return False
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return the events of the shorter of two counted runs of a step.
+        """Return how many operations the shorter of two counted runs of a step does.
 
         By default 0: the step cannot be counted.
         """
         return 0
 
     def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
-        """Return the operations of a counted run from its output, as :meth:`parse` does."""
+        """Return how many operations a counted run did, from its output."""
         return self.parse(step, workload, text).operations
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long the command of an action may take."""
+        """Return how long a part of a run may take."""
         ...
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether measuring begins at this line of output or before."""
+        """Return whether measuring has begun, by a line of the load generator's output."""
         ...
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Parse a step's output.
+        """Parse what the load generator printed about a step.
 
         Raises ValueError, with a sentence, for incomplete output, and its subclass UnknownStepError
         for a step that the family does not have.
@@ -155,9 +155,9 @@ class Family(Protocol):
         ...
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of the tools that it runs. Raises UserError if one is missing."""
+        """Return the versions of the needed tools. Raises UserError if one is missing."""
         ...
 
 
 class UnknownStepError(ValueError):
-    """The family has no step of this name; the text suggests one."""
+    """A workload family has no step with this name; the text suggests one."""

@@ -1,4 +1,4 @@
-"""sysbench's latency histogram: its buckets, and percentiles within them.
+"""The latency histogram of sysbench: its buckets and percentiles.
 
 From src/sb_logger.c of sysbench 1.0.20: 1024 buckets of equal width in the logarithm (1.8 %), with
 centres from 0.001 to 100000 ms.
@@ -28,17 +28,17 @@ PERCENTILES: Final = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def centre_ms(bucket: int) -> float:
-    """Return the centre of a bucket, counted from 0, in milliseconds."""
+    """Return the middle of a bucket of sysbench's histogram, in milliseconds."""
     return math.exp(bucket * _LOG_STEP + math.log(_FIRST_MS))
 
 
 def upper_ms(bucket: int) -> float:
-    """Return the upper edge of a bucket, counted from 0, in milliseconds."""
+    """Return the upper end of a bucket of sysbench's histogram, in milliseconds."""
     return _FIRST_MS * math.exp((bucket + 0.5) * _LOG_STEP)
 
 
 def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ...]:
-    """Return the number of events in each of the published buckets; the last is open.
+    """Return how many operations are in each of the published latency buckets.
 
     A finer bucket that crosses an edge counts as above it.
     """
@@ -49,7 +49,7 @@ def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ..
 
 
 def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) -> float:
-    """Return the ``q`` quantile, ``q`` from 0 to 1, in milliseconds.
+    """Return the latency (ms) that the share ``q`` of operations does not exceed.
 
     Latencies count as evenly spread in the logarithm within a bucket, so that the result changes
     smoothly and not in steps of a bucket's width. The topmost bucket ends at ``max_ms``, the
@@ -69,13 +69,13 @@ def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) 
 
 
 def latencies(histogram: Histogram, average_ms: float, max_ms: float) -> dict[str, float]:
-    """Return the mean, the kept percentiles and the maximum, in milliseconds, by name."""
+    """Return mean, percentiles and maximum of the latency in milliseconds, by name."""
     kept = {name: percentile(histogram, q, max_ms) for name, q in PERCENTILES.items()}
     return {"avg": average_ms, **kept, "max": max_ms}
 
 
 def _within(edge: float, upper: float, share: float, max_ms: float) -> float:
-    """Return the latency that the given ``share`` of a bucket's events do not exceed."""
+    """Return the latency within a bucket that a share of its operations does not exceed."""
     upper = min(upper, max_ms)
     lower = min(edge * math.exp(-_LOG_STEP), upper)
     return lower * math.pow(upper / lower, share) if lower > 0 else upper

@@ -1,4 +1,4 @@
-"""The settings of a family besides scale and steps."""
+"""The settings of a workload family, besides its scale and steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.text.units import parse_duration
 
 
 class OptionError(ValueError):
-    """The family has no such setting, or the setting does not accept the value.
+    """A workload family has no such setting, or the value is not allowed.
 
     ``option`` is the name of the setting.
     """
@@ -22,7 +22,7 @@ class OptionError(ValueError):
 
 
 class Option(NamedTuple):
-    """One setting: ``read`` converts the configured value, or raises ValueError.
+    """A setting of a workload family; ``read`` checks and converts its value.
 
     ``quick`` is False for a setting that depends on the scale. --quick has its own scale and drops
     such settings.
@@ -35,7 +35,7 @@ class Option(NamedTuple):
 
 
 def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict[str, OptionValue]:
-    """Return the options with converted values. Raises OptionError."""
+    """Return the settings of a workload with checked values. Raises OptionError."""
     by_name = {option.name: option for option in known}
     values: dict[str, OptionValue] = {}
     for name, written in options.items():
@@ -50,7 +50,7 @@ def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict
 
 
 def whole_number(least: int) -> Callable[[OptionValue], OptionValue]:
-    """Return a reader of whole numbers of at least ``least``."""
+    """Return a function that reads a whole number of at least ``least``."""
 
     def read(written: OptionValue) -> OptionValue:
         if isinstance(written, bool) or not isinstance(written, int) or written < least:
@@ -61,7 +61,7 @@ def whole_number(least: int) -> Callable[[OptionValue], OptionValue]:
 
 
 def check_whole_seconds(program: str, seconds: float) -> None:
-    """Raise ValueError for a measured time that a program cannot measure."""
+    """Raise ValueError for a time that is not a whole number of seconds."""
     if seconds != int(seconds) or seconds < 1:
         raise ValueError(f"{program} measures whole seconds, not {seconds:g} s")
 
@@ -74,7 +74,7 @@ def duration(written: OptionValue) -> OptionValue:
 
 
 def one_of(*choices: str) -> Callable[[OptionValue], OptionValue]:
-    """Return a reader of one of the given words."""
+    """Return a function that reads one of the given words."""
 
     def read(written: OptionValue) -> OptionValue:
         if written not in choices:

@@ -1,4 +1,4 @@
-"""Parse the query plans that ``lua/explain.lua`` prints, and make them comparable.
+"""Read query plans of all DBMSs, in a form in which two runs can be compared.
 
 A run keeps the DBMS's answers unchanged. This module decides, on reading, what of them is the plan.
 """
@@ -20,7 +20,7 @@ _MYSQL_12 = ("id", "select_type", "table", "partitions", *_MYSQL_10[3:])
 
 
 def read_plans(text: str) -> dict[str, dict[str, str]]:
-    """Return the plan of each statement by step, without what differs from run to run.
+    """Return the query plan of each statement by step, without what differs in every run.
 
     Numbers and texts of conditions, table numbers and row estimates are removed, so that equal
     plans are equal texts. The plans were printed without costs.
@@ -51,7 +51,7 @@ def _postgres(cells: Sequence[str]) -> str:
 
 
 def _mysql(cells: Sequence[str]) -> str:
-    """Return ``table=sbtest type=range key=PRIMARY``: the filled columns, then Extra."""
+    """Return a MySQL query plan as text: ``table=sbtest type=range key=PRIMARY``."""
     names = _MYSQL_12 if len(cells) > len(_MYSQL_10) + 2 else _MYSQL_10
     reported = dict(zip(names, cells, strict=False))
     kept = [
@@ -64,7 +64,7 @@ def _mysql(cells: Sequence[str]) -> str:
 
 
 def _last(cells: Sequence[str]) -> str:
-    """Return the last column, which has SQLite's plan; the others are internal numbers."""
+    """Return the last column of a SQLite query plan, which is its text."""
     # Until 3.35 SQLite prints TABLE before the name.
     return _numberless(re.sub(r"^(SCAN|SEARCH) TABLE ", r"\1 ", cells[-1]))
 

@@ -1,4 +1,4 @@
-"""Find the steps of a family by what a user calls them."""
+"""Find steps of a workload family by the names that users write."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ ALL: Final = "all"
 
 
 class NamedStep(Protocol):
-    """A step of a catalogue."""
+    """A step that has a name and belongs to a group."""
 
     @property
     def name(self) -> str:
-        """Its full name, unique in the family."""
+        """The full name of the step, unique in its family."""
         ...
 
     @property
     def group(self) -> str:
-        """The group that it is published in."""
+        """The group of steps with which it is published."""
         ...
 
 
@@ -30,7 +30,7 @@ S = TypeVar("S", bound=NamedStep)
 
 
 class StepNames(Generic[S]):
-    """The names of a family's steps, in the order of one run.
+    """The steps of a workload family by name, in the order of a run.
 
     A name is a step's full name, its ``short`` name, which several steps may share, a group, or
     ``all``. All methods raise UnknownStepError for any other name.
@@ -47,13 +47,13 @@ class StepNames(Generic[S]):
                 self._aliases.setdefault(alias(step), []).append(step)
 
     def named(self, name: str) -> S:
-        """Return the step of a full name."""
+        """Return the step with this full name."""
         if name not in self._full:
             raise UnknownStepError(f"there is no step {name!r}; {did_you_mean(name, self._full)}")
         return self._full[name]
 
     def matching(self, name: str) -> tuple[S, ...]:
-        """Return the steps that a name stands for."""
+        """Return the steps that a name or group means."""
         if name in self._full:
             return (self._full[name],)
         if name in self._aliases:
@@ -61,6 +61,6 @@ class StepNames(Generic[S]):
         raise UnknownStepError(f"there is no step {name!r}; {did_you_mean(name, self._aliases)}")
 
     def select(self, names: Iterable[str]) -> tuple[S, ...]:
-        """Return the steps that the names stand for, each once."""
+        """Return all steps that some names or groups mean, each once."""
         chosen = {step.name for name in names for step in self.matching(name)}
         return tuple(step for step in self._steps if step.name in chosen)

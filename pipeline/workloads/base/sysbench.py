@@ -1,4 +1,4 @@
-"""Common parts of the families that sysbench runs: connection, version, rest."""
+"""What all workload families run by sysbench share: connection, version, rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOWEST_LOAD = 1000.0
 
 
 def connection_options(connection: Connection) -> tuple[str, ...]:
-    """Return the options that connect sysbench, or for SQLite our scripts, to the database."""
+    """Return the options with which sysbench connects to a database."""
     driver, place = connection.driver, connection.socket_dir
     named = f"--db-driver={driver}"
     if driver == "sqlite":
@@ -51,7 +51,7 @@ def sysbench_version() -> dict[str, str]:
 
 
 def scripts_version(scripts: Path) -> str:
-    """Return a digest of a family's scripts: other scripts measure something else."""
+    """Return a digest of a family's scripts, as changed scripts measure something else."""
     content = hashlib.sha256()
     for root in (scripts, SHARED_SCRIPTS):
         for path in sorted(root.rglob("*.lua")):
@@ -61,7 +61,7 @@ def scripts_version(scripts: Path) -> str:
 
 
 def rest_after_writes(rows: int, published: int) -> float:
-    """Return the seconds of rest after maintenance, for the number of rows in all tables.
+    """Return how many seconds to rest after maintenance, by the size of the tables.
 
     The published rest is 60 s and 1 s for every million rows, at most 1200 s. Below the smallest
     ``published`` number of rows, the rest shrinks in proportion to the rows.

@@ -1,4 +1,4 @@
-"""Parse the output of ``lua/tally.lua``: totals of each kind of work of a step."""
+"""Read the totals of each kind of work in a step, as ``lua/tally.lua`` prints them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 
 
 class Tally(NamedTuple):
-    """One kind of work of a step.
+    """The total of one kind of work in a step, as inserts.
 
     ``timeline`` is pairs of seconds since the start and operations per second since the previous
     entry. ``histogram`` counts events; an event may be many operations.
@@ -41,12 +41,12 @@ class Tally(NamedTuple):
 
     @property
     def per_second(self) -> float:
-        """The rate in operations per second."""
+        """The rate of this kind of work in operations per second."""
         return self.operations / self.seconds
 
 
 def read_tallies(text: str) -> dict[str, Tally]:
-    """Return the tally of each kind of work, by name.
+    """Return the total of each kind of work by name.
 
     Raises ValueError, in one sentence, for incomplete output.
     """

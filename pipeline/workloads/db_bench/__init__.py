@@ -1,1 +1,1 @@
-"""RocksDB's own benchmark, db_bench."""
+"""The workload family db_bench: RocksDB's own benchmark."""

@@ -1,4 +1,4 @@
-"""The steps of db_bench as data, in the order of one run."""
+"""The steps of the workload family db_bench, in the order of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RANGE = (*_WHILE_WRITING, "--seek_nexts=10")
 
 
 class DbBenchStep(NamedTuple):
-    """One step.
+    """One step of db_bench: its benchmark and options.
 
     ``benchmark`` is db_bench's name for it, with ``options``. A step that ``loads`` writes every
     row once, from one thread, into a new database. The others run for a fixed time on the existing
@@ -94,7 +94,7 @@ step_named: Final = _NAMES.named
 
 
 def select(names: Iterable[str]) -> tuple[DbBenchStep, ...]:
-    """Return the steps that the names stand for, in the order of a run.
+    """Return the db_bench steps that some names mean, in the order of a run.
 
     The first step is always included: it creates the database. Raises UnknownStepError for an
     unknown name.

@@ -1,4 +1,4 @@
-"""The db_bench family: commands from the catalogue, and parsed output."""
+"""Run the steps of db_bench, and read their results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 class DbBench(Family):
-    """The published steps of RocksDB, run by the db_bench of the build under test.
+    """The workload family db_bench, run by the db_bench of the measured build.
 
     There are no tables and no statements. Every step writes, those with reads too, so none can be
     repeated at once. Every step opens the database anew, so that its block cache is empty at first.
@@ -91,7 +91,7 @@ class DbBench(Family):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return a workload of the named steps, in the order of the published reports.
+        """Return a db_bench workload with the named steps, in published order.
 
         Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
         for a measured time that db_bench does not support.
@@ -111,14 +111,14 @@ class DbBench(Family):
         return f"{plural(workload.scale.clients, 'client')}, {workload.scale.rows:,} keys"
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return the steps, with overwrites of some rows and maintenance after the load."""
+        """Return the parts of a db_bench run: load, overwrites, maintenance, steps."""
         first, *others = (Measure(step=step) for step in workload.steps)
         return (first, Warm(step=_OVERWRITE), Maintain(rest=0.0), *others)
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the db_bench command of a step, or of the overwrites before the queries."""
+        """Return the db_bench command of a part of a run."""
         spec, scale = _spec(action), workload.scale
         how: tuple[str, ...] = (f"--threads={scale.clients}", "--use_existing_db=true")
         if spec.loads:
@@ -146,13 +146,13 @@ class DbBench(Family):
         )
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return the events of the shorter of two counted runs; the longer load is the whole."""
+        """Return how many operations the shorter counted run of a db_bench step does."""
         if step_named(step.name).loads:
             return max(workload.scale.rows // LONGER, 1)
         return _COUNTED_EVENTS
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale; a step that ends with its rows gets an estimate."""
+        """Return how long a part of a db_bench run may take."""
         scale = workload.scale
         if _spec(action).loads or isinstance(action, Warm):
             longest = scale.rows / SLOWEST_LOAD
@@ -160,7 +160,7 @@ class DbBench(Family):
         return Timing(measured=scale.measure, limit=_warmup(scale) + scale.measure)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether the database is open or, with a warm-up, a thread's warm-up is over."""
+        """Return whether db_bench has begun to measure, by a line of its output."""
         spec = _spec(action)
         warmup = _warmup(workload.scale)
         if spec.loads or not warmup:
@@ -169,7 +169,7 @@ class DbBench(Family):
         return report is not None and report.seconds >= warmup and _counts(spec, report)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Parse a step's output. Raises ValueError if db_bench failed or was killed."""
+        """Parse the output of a db_bench step. Raises ValueError if db_bench failed."""
         spec = step_named(step.name)
         result = read_result(text, spec.benchmark)
         reports = [report for report in result.reports if _counts(spec, report)]
@@ -193,13 +193,13 @@ class DbBench(Family):
         )
 
     def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
-        """Return the operations of a counted run. Raises ValueError if it did not end well."""
+        """Return how many operations a counted db_bench run did."""
         del workload
         spec = step_named(step.name)
         return float(read_result(text, spec.alone or spec.benchmark).operations)
 
     def tools(self) -> dict[str, str]:
-        """Return nothing: db_bench is a part of the build."""
+        """Return nothing, because db_bench is a part of the build."""
         return {}
 
 
@@ -218,17 +218,17 @@ def _spec(action: Command) -> DbBenchStep:
 
 
 def _warmup(scale: Scale) -> int:
-    """Return the warm-up in whole seconds, the resolution of db_bench's reports."""
+    """Return how long db_bench warms up, in whole seconds."""
     return math.ceil(scale.warmup)
 
 
 def _counts(spec: DbBenchStep, report: Report) -> bool:
-    """Return whether a thread does what the step measures; the first one may be the writer."""
+    """Return whether a thread of db_bench does the measured work."""
     return not (spec.writer and report.thread == 0)
 
 
 def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, float]:
-    """Return the operations and seconds of the warm-up: up to each thread's first report after it.
+    """Return the operations and seconds that belong to the warm-up of db_bench.
 
     A thread without such a report was stalled, and all its operations count.
     """
@@ -243,7 +243,7 @@ def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, 
 
 
 def _timeline(reports: Sequence[Report], warmup: int, threads: int) -> tuple[TimePoint, ...]:
-    """Return the throughput of all threads together in each second after the warm-up.
+    """Return the throughput of all db_bench threads in each second after the warm-up.
 
     A thread reports after its next thousand operations once a second is over, so reports of slow
     threads are further apart. The throughput between two reports counts as even.

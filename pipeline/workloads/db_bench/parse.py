@@ -1,4 +1,4 @@
-"""Parse db_bench's output: the result, the histogram, the reports in between."""
+"""Parse what db_bench prints: results, histograms and reports in between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MS = 1e-3
 
 
 class Report(NamedTuple):
-    """A thread's report while it ran, counted from its start."""
+    """What a thread of db_bench has done so far, counted from its start."""
 
     thread: int
     operations: int
@@ -37,7 +37,7 @@ class Report(NamedTuple):
 
 
 class Bucket(NamedTuple):
-    """A bucket of the histogram: response times above ``low`` up to ``high``, in microseconds."""
+    """A bucket of db_bench's histogram: response times from ``low`` to ``high`` microseconds."""
 
     low: int
     high: int
@@ -45,7 +45,7 @@ class Bucket(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """The response times of a step, in microseconds."""
+    """The response times of a db_bench step, in microseconds."""
 
     events: int
     average: float
@@ -54,7 +54,7 @@ class Histogram(NamedTuple):
     buckets: tuple[Bucket, ...]
 
     def percentile(self, q: float) -> float:
-        """Return the response time that a share ``q`` (0..1) does not exceed, as RocksDB does.
+        """Return the response time (us) that the share ``q`` does not exceed.
 
         Times within a bucket count as evenly spread. The answer lies between the shortest and the
         longest time.
@@ -68,12 +68,12 @@ class Histogram(NamedTuple):
         return float(self.most)
 
     def in_ms(self) -> tuple[tuple[float, int], ...]:
-        """Return the upper bounds of the buckets in milliseconds, with their counts."""
+        """Return the buckets as (upper end in milliseconds, operations)."""
         return tuple((min(high, self.most) * _MS, events) for _, high, events in self.buckets)
 
 
 class BenchmarkResult(NamedTuple):
-    """The result of a benchmark."""
+    """The result of one benchmark of db_bench."""
 
     operations: int
     seconds: float
@@ -82,7 +82,7 @@ class BenchmarkResult(NamedTuple):
 
 
 def read_report(line: str) -> Report | None:
-    """Parse a line; return None if it is no report."""
+    """Parse a report on a line of db_bench; None if the line is something else."""
     if not (found := _REPORT.match(line)):
         return None
     thread, operations, seconds = found.groups()
@@ -90,7 +90,7 @@ def read_report(line: str) -> Report | None:
 
 
 def read_result(text: str, benchmark: str) -> BenchmarkResult:
-    """Parse the output of one benchmark. Raises ValueError, in a sentence, if it is incomplete."""
+    """Parse the result of one db_bench benchmark. Raises ValueError if it is incomplete."""
     results = [match for match in _RESULT.finditer(text) if match["name"] == benchmark]
     if len(results) != 1:
         raise ValueError(f"db_bench printed {len(results) or 'no'} results of {benchmark}")
@@ -127,7 +127,7 @@ def _histogram(text: str) -> Histogram:
 
 
 def _buckets(lines: Iterable[str]) -> Sequence[Bucket]:
-    """Return the buckets of the first histogram: up to the first other line after one."""
+    """Return the buckets of the first histogram that db_bench prints."""
     buckets: list[Bucket] = []
     for line in lines:
         if found := _BUCKET.match(line.rstrip()):

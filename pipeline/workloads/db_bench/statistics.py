@@ -1,4 +1,4 @@
-"""Parse the benchmark ``stats`` of db_bench: RocksDB's statistics of a step, as metrics.
+"""Parse RocksDB's statistics of a step, which db_bench prints with ``stats``.
 
 Names and formulas are those of report.tsv, which RocksDB's tools/benchmark.sh writes. All counts
 begin when the database is opened, which every step does.
@@ -34,7 +34,7 @@ _LEAST_FLUSH: Final = 0.1
 
 
 def read_statistics(text: str) -> dict[str, float]:
-    """Return the metrics by name, without those that a release does not print.
+    """Return RocksDB's statistics of a step as metrics.
 
     Output without statistics has none.
     """
@@ -55,7 +55,7 @@ def read_statistics(text: str) -> dict[str, float]:
 
 
 def _levels(text: str) -> dict[str, float]:
-    """Return the values of the row for all levels; releases differ in their columns."""
+    """Return RocksDB's statistics of all levels together."""
     found = _LEVELS.search(text)
     if found is None:
         return {}
@@ -68,7 +68,7 @@ def _levels(text: str) -> dict[str, float]:
 
 
 def _stalls(text: str) -> Iterator[int]:
-    """Yield the number of slowed or stopped writes, by reason.
+    """Yield how many writes RocksDB slowed or stopped, by reason.
 
     Counts with compaction at work are included in the others, and new releases also print totals.
     """

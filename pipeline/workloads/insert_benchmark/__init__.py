@@ -1,1 +1,1 @@
-"""The Insert Benchmark."""
+"""The workload family Insert Benchmark: inserts beside queries."""

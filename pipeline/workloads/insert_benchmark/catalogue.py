@@ -1,4 +1,4 @@
-"""The steps of the Insert Benchmark as data, in the order of one run."""
+"""The steps of the Insert Benchmark, in the order of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDARY_INDEXES: Final = 3
 
 
 class InsertBenchmarkStep(NamedTuple):
-    """One step.
+    """One step of the Insert Benchmark.
 
     ``kinds`` are the kinds of work that each client has a connection for; the first one is
     measured. ``commit`` is the rows of a transaction. ``rate`` is the rows that a client inserts,
@@ -36,17 +36,17 @@ class InsertBenchmarkStep(NamedTuple):
 
     @property
     def measured(self) -> str:
-        """The kind of work whose rate is the step's throughput."""
+        """The kind of work whose rate is the throughput of the step."""
         return self.kinds[0]
 
     @property
     def queries(self) -> bool:
-        """Whether the step queries for a fixed time; the others end when their rows are done."""
+        """Whether the step queries for a fixed time, instead of until rows are done."""
         return self.measured == QUERIES
 
     @property
     def unit(self) -> str:
-        """The unit of its throughput."""
+        """The unit of the step's throughput."""
         return "queries" if self.queries else "rows"
 
 
@@ -73,7 +73,7 @@ step_named: Final = _NAMES.named
 
 
 def select(names: Iterable[str]) -> tuple[InsertBenchmarkStep, ...]:
-    """Return the steps that the names stand for, in the order of a run.
+    """Return the Insert Benchmark steps that some names mean, in the order of a run.
 
     Each step includes the load steps before it, which determine the state of the table and its
     indexes. Raises UnknownStepError for an unknown name.

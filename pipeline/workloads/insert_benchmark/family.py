@@ -1,4 +1,4 @@
-"""The Insert Benchmark family: commands from the catalogue, and parsed output."""
+"""Run the steps of the Insert Benchmark with sysbench, and read their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ scale."""
 
 
 class InsertBenchmark(Family):
-    """The ten steps of the Insert Benchmark, run by sysbench with the scripts in ``lua/``.
+    """The workload family Insert Benchmark, run by sysbench.
 
     Every client has its own table, and in each step a connection for each kind of work.
     """
@@ -59,7 +59,7 @@ class InsertBenchmark(Family):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return a workload of the named steps, in the order of the published reports.
+        """Return an Insert Benchmark with the named steps, in published order.
 
         Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
         for a measured time that sysbench does not support.
@@ -77,7 +77,7 @@ class InsertBenchmark(Family):
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return the steps, with maintenance between those that load and those that query."""
+        """Return the parts of a run: load steps, maintenance, query steps."""
         loads, asks = (
             [
                 Measure(step=step)
@@ -90,13 +90,13 @@ class InsertBenchmark(Family):
         return (Load(), *loads, Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)), *asks)
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables: one for each client."""
+        """Return the names of the tables, one for each client."""
         return tuple(f"purchases{number}" for number in range(1, workload.scale.clients + 1))
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the sysbench command of a step, or the one that creates the empty tables."""
+        """Return the sysbench command of a part of a run."""
         scale = workload.scale
         base = (
             "sysbench",
@@ -141,7 +141,7 @@ class InsertBenchmark(Family):
         )
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of the scale; a step that ends with its rows gets an estimate."""
+        """Return how long a part of a run may take."""
         scale = workload.scale
         if isinstance(action, Load):
             return Timing(measured=0.0, limit=scale.clients)
@@ -153,12 +153,12 @@ class InsertBenchmark(Family):
         return Timing(measured=longest, limit=longest, usual=rows / _USUAL)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether sysbench's clock starts at this line."""
+        """Return whether sysbench has begun to measure, by a line of its output."""
         del action, workload
         return line.startswith(MEASURING)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Parse a step's output. Raises ValueError if sysbench failed or was killed."""
+        """Parse the output of a step. Raises ValueError if sysbench failed."""
         spec = step_named(step.name)
         return read_output(text, spec, workload.scale)
 
@@ -168,7 +168,7 @@ class InsertBenchmark(Family):
 
 
 def _rows(spec: InsertBenchmarkStep, workload: Workload) -> int:
-    """Return the rows that a client inserts in a load step, or that l.x indexes."""
+    """Return how many rows one client inserts or indexes in a load step."""
     rows = workload.scale.rows
     if spec.name not in _ROWS_OPTIONS:
         return rows

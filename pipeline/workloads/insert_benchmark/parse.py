@@ -1,4 +1,4 @@
-"""Parse the output of a step of the Insert Benchmark."""
+"""Parse what sysbench prints about a step of the Insert Benchmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.workloads.insert_benchmark.catalogue import (
 
 
 def read_output(text: str, spec: InsertBenchmarkStep, scale: Scale) -> StepOutput:
-    """Parse the output of one run of a step.
+    """Parse the output of a step of the Insert Benchmark.
 
     Raises ValueError, in one sentence, for incomplete output, and for a step without any event.
     """
@@ -45,7 +45,7 @@ def read_output(text: str, spec: InsertBenchmarkStep, scale: Scale) -> StepOutpu
 def _background(
     tallies: Mapping[str, Tally], spec: InsertBenchmarkStep, clients: int
 ) -> dict[str, Background]:
-    """Return the rates of the unmeasured kinds of work."""
+    """Return the actual rates of the background work of a step."""
     return {
         kind: Background(
             achieved=tallies[kind].per_second,
@@ -56,7 +56,7 @@ def _background(
 
 
 def _responses_beside(tallies: Mapping[str, Tally], spec: InsertBenchmarkStep) -> dict[str, float]:
-    """Return the response times of the unmeasured kinds' transactions, in milliseconds."""
+    """Return the response times of background work, in milliseconds."""
     done = {kind: tallies[kind] for kind in spec.kinds[1:] if tallies[kind].events}
     return {
         f"{kind}_{name}": latencies(tally.histogram, tally.average_ms, tally.max_ms)[name]

@@ -1,1 +1,1 @@
-"""The sysbench microbenchmarks: catalogue, scripts, commands and the parser of their output."""
+"""The workload family sysbench: 32 small benchmarks of single kinds of statements."""

@@ -1,4 +1,4 @@
-"""The sysbench microbenchmarks: every step as data, in the order of one run."""
+"""The steps of the workload family sysbench, in the order of a run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ GROUPS: Final = (POINT, RANGE, AGGREGATE, WRITE)
 
 
 class Unit(StrEnum):
-    """The unit of a step's throughput."""
+    """What the throughput of a sysbench step counts, as queries."""
 
     QUERIES = "queries"
     ROWS = "rows"
 
 
 class Phase(StrEnum):
-    """The place of a step in a run."""
+    """In which part of a run a sysbench step is executed."""
 
     BEFORE_MAINTENANCE = "before maintenance"
     AFTER_MAINTENANCE = "after maintenance"
@@ -34,7 +34,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Microbenchmark:
-    """One microbenchmark.
+    """One step of sysbench: its script and options.
 
     Attributes:
         lua_step: the value of ``--step`` of the Lua scripts.
@@ -60,7 +60,7 @@ class Microbenchmark:
 
     @property
     def counted_events(self) -> int:
-        """The events of a counted run: some thousand rows, or one whole table."""
+        """How many operations a counted run of this step does."""
         if self.unit is Unit.ROWS:
             return 1
         if self.lua_step in _ONE_ROW:
@@ -69,7 +69,7 @@ class Microbenchmark:
         return max(2, min(_COUNTED_EVENTS, _COUNTED_ROWS // rows))
 
     def operations_per_event(self, table_size: int) -> int:
-        """Return the operations of one event, in the step's unit, with ``table_size`` rows a table.
+        """Return how many operations one sysbench event is.
 
         An event of a step that counts rows reads one whole table.
         """

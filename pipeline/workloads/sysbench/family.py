@@ -1,4 +1,4 @@
-"""The sysbench family: commands from the catalogue, and parsed output."""
+"""Run the sysbench steps, and read their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _whole_seconds(seconds: OptionValue) -> OptionValue:
 
 
 class Sysbench(Family):
-    """The 32 microbenchmarks, run by the real sysbench with the scripts in ``lua/``."""
+    """The workload family sysbench: 32 microbenchmarks, run by sysbench itself."""
 
     name = "sysbench"
     targets: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
@@ -66,7 +66,7 @@ class Sysbench(Family):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return a workload of the named steps, in the order of the published reports.
+        """Return a sysbench workload with the named steps, in published order.
 
         Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
         for a measured time that sysbench does not support.
@@ -82,7 +82,7 @@ class Sysbench(Family):
         )
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return load, warm-ups, steps, and the maintenance after the writes.
+        """Return the parts of a run: load, warm-ups, steps, maintenance after the writes.
 
         Maintenance runs even without a write step: the load leaves work, too.
         """
@@ -106,13 +106,13 @@ class Sysbench(Family):
         )
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables."""
+        """Return the names of the tables that sysbench creates."""
         return tuple(f"sbtest{number}" for number in range(1, workload.scale.tables + 1))
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the sysbench command of a load, warm-up or step.
+        """Return the sysbench command of a part of a run.
 
         A warm-up is the step's own warm-up, followed by one event of each client. For a step that
         reads whole tables it is the one event only.
@@ -169,16 +169,16 @@ class Sysbench(Family):
         )
 
     def repeatable(self, step: Step) -> bool:
-        """Return whether a step only reads."""
+        """Return whether a sysbench step only reads, so that it can be repeated."""
         return step.group != catalogue.WRITE
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return the events of the shorter of two counted runs of a step."""
+        """Return how many operations the shorter counted run of a step does."""
         del workload
         return catalogue.step_named(step.name).counted_events
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return the times of a step; a load gets the time of the slowest machine."""
+        """Return how long a part of a sysbench run may take."""
         scale = workload.scale
         measured = _measured(action, workload)
         limit = measured + scale.warmup
@@ -187,12 +187,12 @@ class Sysbench(Family):
         return Timing(measured=measured, limit=limit)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether sysbench's clock starts at this line."""
+        """Return whether sysbench has begun to measure, by a line of its output."""
         del action, workload
         return line.startswith(MEASURING)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Parse a step's output. Raises ValueError if sysbench failed or was killed."""
+        """Parse the output of a sysbench step. Raises ValueError if sysbench failed."""
         spec = catalogue.step_named(step.name)
         return parse_output(text, spec, workload.scale.rows)
 
@@ -210,7 +210,7 @@ def _maintains_every_step(workload: Workload) -> bool:
 
 
 def _length(action: Warm | Measure | Count, workload: Workload) -> tuple[str, str]:
-    """Return the options that end a command: after some events, or some seconds."""
+    """Return the options that end a sysbench command after some operations or seconds."""
     if isinstance(action, Measure):
         return f"--time={int(_measured(action, workload))}", "--events=0"
     events = action.events if isinstance(action, Count) else workload.scale.clients
@@ -218,7 +218,7 @@ def _length(action: Warm | Measure | Count, workload: Workload) -> tuple[str, st
 
 
 def _measured(action: Command, workload: Workload) -> float:
-    """Return the measured seconds of an action; writes may have their own."""
+    """Return for how many seconds a part of a run is measured."""
     if isinstance(action, Measure) and action.step.group == catalogue.WRITE:
         return float(workload.options.get("measure_writes", workload.scale.measure))
     return workload.scale.measure

@@ -1,4 +1,4 @@
-"""Parse sysbench's output.
+"""Parse what sysbench prints about a step.
 
 The scripts print lines that begin with ``nightshift`` (``lua/report.lua``) among sysbench's own.
 Only those and sysbench's latency histogram are parsed. Throughput is the events times the
@@ -33,7 +33,7 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 
 
 def parse_output(text: str, spec: Microbenchmark, table_size: int) -> StepOutput:
-    """Parse the standard output of one run of ``spec`` on tables of ``table_size`` rows.
+    """Parse the output of sysbench for one step.
 
     The latencies are those of events, of which a transaction is one; those of the timeline are at
     sysbench's ``--percentile``. The time after the last full interval is not in the timeline.
@@ -78,7 +78,7 @@ def parse_output(text: str, spec: Microbenchmark, table_size: int) -> StepOutput
 
 @cache
 def _edges_by_label() -> dict[str, list[float]]:
-    """Return the upper edges, in ms, of the buckets that sysbench prints under each label."""
+    """Return the upper ends (ms) of histogram buckets by the labels that sysbench prints."""
     edges: dict[str, list[float]] = {}
     for bucket in range(BUCKETS):
         edges.setdefault(f"{centre_ms(bucket):.3f}", []).append(upper_ms(bucket))
@@ -86,7 +86,7 @@ def _edges_by_label() -> dict[str, list[float]]:
 
 
 def _histogram(text: str) -> Histogram:
-    """Return the buckets of sysbench's histogram with their upper edges.
+    """Return the buckets of sysbench's histogram with their upper ends (ms).
 
     sysbench prints the centre of a bucket with three decimals, so that several buckets below 0.03
     ms share a label. They are printed in order. If a label has as many lines as buckets, each

@@ -1,1 +1,1 @@
-"""HammerDB's derivative of TPC-C: its steps, its Lua for sysbench, and HammerDB itself."""
+"""The workload family tproc-c: HammerDB's variant of TPC-C, run by sysbench or HammerDB."""

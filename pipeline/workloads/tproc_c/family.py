@@ -1,4 +1,4 @@
-"""The tproc-c family: one step, run by sysbench or by HammerDB."""
+"""Run tproc-c with sysbench or HammerDB, and read the results."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ TABLES = (
 
 
 class _Driver(Protocol):
-    """The module that runs the transactions."""
+    """What runs the transactions of tproc-c: sysbench or HammerDB."""
 
     def identity(self) -> str:
-        """Return a digest of its scripts: other scripts measure something else."""
+        """Return a digest of the driver's scripts, as others measure something else."""
         ...
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the command of a load or the step."""
+        """Return the command that loads the tables or runs the transactions."""
         ...
 
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-        """Return the command that prints the plans of its statements; empty if there are none."""
+        """Return the command that prints the query plans; empty if that is impossible."""
         ...
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long the command may take."""
+        """Return how long the command of the driver may take."""
         ...
 
     def started(self, line: str) -> bool:
-        """Return whether measuring begins at this line of output."""
+        """Return whether the driver has begun to measure, by a line of its output."""
         ...
 
     def parse(self, text: str, workload: Workload) -> StepOutput:
-        """Parse the output of the step. Raises ValueError, in a sentence."""
+        """Parse the output of the driver. Raises ValueError if it is incomplete."""
         ...
 
 
@@ -72,7 +72,7 @@ _DRIVERS: dict[str, _Driver] = {SYSBENCH: sysbench, HAMMERDB: hammerdb}
 
 
 class TprocC(Family):
-    """HammerDB's derivative of TPC-C: no keying or think time, stored procedures.
+    """The workload family tproc-c: TPC-C without keying and think times.
 
     The warm-up of the scale is the ramp-up. Tables and rows of the scale are ignored, because the
     options set the size of the database. The figures are NOPM, the new orders per minute committed
@@ -86,7 +86,7 @@ class TprocC(Family):
     def workload(
         self, name: str, steps: Sequence[str], scale: Scale, options: Mapping[str, OptionValue]
     ) -> Workload:
-        """Return the workload of the one step.
+        """Return the tproc-c workload, which has one step.
 
         Raises UnknownStepError for any other step, OptionError for a wrong option, and ValueError
         for a measured time that sysbench does not support.
@@ -113,17 +113,17 @@ class TprocC(Family):
         return f"{plural(users, 'virtual user')}, {plural(warehouses, 'warehouse')}"
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return load, maintenance after it, and the step."""
+        """Return the parts of a tproc-c run: load, maintenance, step."""
         return (Load(), Maintain(rest=0.0), Measure(step=STEP))
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables."""
+        """Return the names of the tables of tproc-c."""
         return TABLES
 
     def command(
         self, action: Command, workload: Workload, connection: Connection, seed: int
     ) -> tuple[str, ...]:
-        """Return the command of the load or the step.
+        """Return the command that loads the tables or runs the transactions.
 
         Raises UserError if HammerDB is requested and not installed.
         """
@@ -134,15 +134,15 @@ class TprocC(Family):
         return _driver(workload).explain(workload, connection, seed)
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long the command of an action may take."""
+        """Return how long a part of a tproc-c run may take."""
         return _driver(workload).timing(action, workload)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether measuring begins at this line."""
+        """Return whether tproc-c has begun to measure, by a line of output."""
         return _driver(workload).started(line)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
-        """Parse the step's output. Raises ValueError if it is incomplete or inconsistent."""
+        """Parse the output of tproc-c. Raises ValueError if it is incomplete."""
         if step != STEP:
             raise UnknownStepError(f"there is no step {step.name!r}")
         return _driver(workload).parse(text, workload)

@@ -1,4 +1,4 @@
-"""tproc-c with an installed hammerdbcli: its commands, and the parser of their output.
+"""Run tproc-c with HammerDB, if it is installed.
 
 The scripts in ``tcl/`` run in HammerDB 4.0 and later. They use its MySQL driver for MariaDB, too.
 HammerDB only has whole minutes, so times are rounded up.
@@ -38,14 +38,14 @@ _VERSION: Final = re.compile(r"(?:set hdb_version \"|HammerDB CLI )(v[\d.]+)")
 
 
 def identity() -> str:
-    """Return a digest of the scripts; HammerDB's version is among the tools of a run."""
+    """Return a digest of our scripts for HammerDB."""
     return digest([path.read_text() for path in sorted(SCRIPTS.glob("*.tcl"))])[:12]
 
 
 def command(
     action: Command, workload: Workload, connection: Connection, seed: int
 ) -> tuple[str, ...]:
-    """Return the command that loads, or that runs the timed driver.
+    """Return the HammerDB command that loads the tables or runs the transactions.
 
     HammerDB finds its parts relative to its working directory. Raises UserError if it is not
     installed.
@@ -92,13 +92,13 @@ def command(
 
 
 def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-    """Return nothing: the procedures and their statements are HammerDB's own."""
+    """Return nothing, because the statements are in HammerDB's own procedures."""
     del workload, connection, seed
     return ()
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return the times of the scale; a load gets the time of the slowest machine."""
+    """Return how long HammerDB may take to load or to run."""
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=settings(workload).rows / SLOWEST_LOAD)
     scale = workload.scale
@@ -107,12 +107,12 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Return whether the ramp-up ends at this line."""
+    """Return whether HammerDB has begun to measure, by a line of its output."""
     return _MEASURING in line
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
-    """Parse the output of the timed driver, which has no response times.
+    """Parse the output of HammerDB, which has no response times.
 
     Raises ValueError, in a sentence, if it has no result or a virtual user failed.
     """
@@ -130,7 +130,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
 
 
 def version() -> dict[str, str]:
-    """Return the version of HammerDB, if it is installed, from the text of its program."""
+    """Return the version of HammerDB; empty if it is not installed."""
     found = _installed()
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""The settings of tproc-c: the size of its database, and the driver."""
+"""The settings of tproc-c: the size of its tables, and what runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINES = 10
 
 
 class TprocCSettings(Frozen):
-    """The size of the database: warehouses, customers of a district, items; by default TPC-C's."""
+    """The size of tproc-c's tables: warehouses, customers and items."""
 
     warehouses: int = 1
     customers: int = 3000
@@ -26,7 +26,7 @@ class TprocCSettings(Frozen):
 
     @property
     def rows(self) -> int:
-        """The approximate number of loaded rows."""
+        """About how many rows are loaded."""
         of_customer = 3 + _LINES
         warehouse = self.items + DISTRICTS * self.customers * of_customer
         return self.items + self.warehouses * warehouse
@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """Return the options with converted values.
+    """Return the settings of tproc-c with converted values.
 
     Raises OptionError, also for a size that HammerDB cannot load.
     """
@@ -57,5 +57,5 @@ def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
 
 
 def settings(workload: Workload) -> TprocCSettings:
-    """Return the settings of a workload, with defaults for the missing ones."""
+    """Return all settings of a tproc-c workload, with defaults."""
     return TprocCSettings.model_validate(workload.options)

@@ -1,4 +1,4 @@
-"""tproc-c with sysbench and the Lua in ``lua/``: its commands, and the parser of their output."""
+"""Run tproc-c with sysbench and our Lua scripts."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 
 
 def identity() -> str:
-    """Return a digest of the scripts."""
+    """Return a digest of our Lua scripts for tproc-c."""
     return scripts_version(SCRIPTS)
 
 
 def command(
     action: Command, workload: Workload, connection: Connection, seed: int
 ) -> tuple[str, ...]:
-    """Return the command that loads, or that runs the transactions."""
+    """Return the sysbench command that loads the tables or runs the transactions."""
     scale = workload.scale
     base = (*_base(workload, connection, seed), "--events=0")
     if isinstance(action, Load):
@@ -59,7 +59,7 @@ def command(
 
 
 def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-    """Return the command that prints the plans of the statements in the procedures."""
+    """Return the command that prints the query plans of tproc-c's procedures."""
     return (*_base(workload, connection, seed), str(SCRIPTS / "tproc_c.lua"), "explain")
 
 
@@ -76,7 +76,7 @@ def _base(workload: Workload, connection: Connection, seed: int) -> tuple[str, .
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return the times of the scale; load and consistency check get the time of a slow machine."""
+    """Return how long sysbench may take to load, run or check tproc-c."""
     scale, rows = workload.scale, settings(workload).rows
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=rows / SLOWEST_LOAD)
@@ -85,12 +85,12 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Return whether sysbench's clock starts at this line."""
+    """Return whether sysbench has begun to measure, by a line of its output."""
     return line.startswith(MEASURING)
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
-    """Parse the output of a run.
+    """Parse the output of tproc-c by sysbench.
 
     Raises ValueError, in a sentence, if sysbench failed or was killed, no transaction ended, or the
     database was inconsistent or not checked afterwards.
@@ -123,7 +123,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
 
 
 def _together(tallies: Sequence[Tally]) -> Histogram:
-    """Return the sum of all histograms; their buckets are the same."""
+    """Return the sum of the latency histograms of all transaction types."""
     counts: Counter[float] = Counter()
     for tally in tallies:
         counts.update(dict(tally.histogram))
@@ -131,7 +131,7 @@ def _together(tallies: Sequence[Tally]) -> Histogram:
 
 
 def _timeline(tallies: Sequence[Tally]) -> tuple[TimePoint, ...]:
-    """Return the throughput of all kinds together, interval by interval.
+    """Return the throughput of all transaction types together, second by second.
 
     sysbench stops reporting when the time is over, perhaps between two kinds.
     """

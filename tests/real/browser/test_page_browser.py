@@ -119,7 +119,7 @@ def test_runs_over_time_are_reached_by_keyboard(browser: Browser, page: Path) ->
     assert browser.run(f"{within}.hidden") is False
     text = browser.run(f"{within}.textContent")
     assert "17.9: over time" in text
-    assert "one report a run: nothing can be seen within it" in text
+    assert "each run has only one report, so nothing is shown over time" in text
     assert f"Repetition 2 failed: {HOSTILE}" in text
     browser.press("Escape", 27)
     assert browser.run(f"{within}.hidden") is True

@@ -79,6 +79,14 @@ def change(browser: Browser, control: str, value: str) -> None:
     browser.until(SHOWN)
 
 
+CAPTIONS_FIT = (
+    "[...document.querySelectorAll('caption')].every((one) =>"
+    " getComputedStyle(one).clipPath !== 'none'"
+    " || one.getBoundingClientRect().right <= innerWidth)"
+)
+"""Whether every caption that is shown is read without scrolling."""
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (1400, True), (400, False)])
 def test_every_view_opens_without_complaint_network_or_overflow(
     browser: Browser, night: Made, inserts: Made, width: int, dark: bool
@@ -88,6 +96,7 @@ def test_every_view_opens_without_complaint_network_or_overflow(
         for view in VIEWS:
             go(browser, f"#{view}")
             assert browser.run("document.documentElement.scrollWidth <= innerWidth"), view
+            assert browser.run(CAPTIONS_FIT), view
             assert browser.run("document.querySelectorAll('h1').length") == 1
         assert browser.complaints() == []
         root = made.page.parent.as_uri()
@@ -215,7 +224,7 @@ def test_a_step_has_every_repetition_and_a_table(browser: Browser, night: Made) 
     browser.run("document.querySelector('.plot').focus()")
     browser.press("End", 35)
     assert len(re.findall(r"runs (.*), (.*), (.*)", browser.run(SAID))) == 1
-    assert "1 run without figures" in text(browser, "summary")
+    assert "1 run failed or missed the SLA" in text(browser, "summary")
     browser.run("[...document.querySelectorAll('summary')].forEach((one) => one.click())")
     browser.until("document.querySelectorAll('.long-table').length === 1")
     rows = cells(browser, ".long-table")
@@ -363,6 +372,7 @@ def test_it_prints_whole_and_light(browser: Browser, night: Made, tmp_path: Path
     hidden = "getComputedStyle(document.querySelector({!r})).display === 'none'"
     assert browser.run(hidden.format(".bar"))
     assert browser.run(hidden.format(".controls"))
+    assert not browser.run(hidden.format("summary")), "folded parts are named on paper, too"
     browser.send("Emulation.setEmulatedMedia", media="")
     browser.run("dispatchEvent(new Event('afterprint'))")
     browser.picture(tmp_path / "after.png")

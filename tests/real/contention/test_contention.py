@@ -31,7 +31,7 @@ NEW_COMMIT = 4.0
 
 REFUSALS = (
     r"another nightshift \(process \d+\) is measuring on this machine; wait for .*",
-    r"\w+ is [\w' ]+, so it cannot become [\w' ]+; `nightshift regressions` shows the state .*",
+    r"regression \w+ is [\w' ]+, so it cannot become [\w' ]+; `nightshift regressions` shows .*",
     r"results/detected\.json was written for another plan; run `nightshift detect` first .*",
 )
 """What a command may be refused with: the machine is taken, a decision comes too late, or a night

@@ -80,7 +80,7 @@ def test_nowhere_to_publish_to_is_one_line(tmp_path: Path) -> None:
     night = make_night(tmp_path / "n", revisions=["17.1"])
     refused = night.run("publish", code=2)
     assert (
-        "no receiver to publish to; set [publish] url, give --url, or run `nightshift hub up`"
-        in refused.stderr
+        "no Prometheus (or other receiver) to publish to is known; set [publish] url, give --url, "
+        "or run `nightshift hub up`" in refused.stderr
     )
     assert len(refused.stderr.splitlines()) == 1

@@ -196,7 +196,7 @@ def test_a_run_that_writes_is_measured_again_and_its_attempt_is_kept(
     assert (bundle.manifest.repeated, bundle.manifest.attempt) == ((), 0)
     assert reported.notes == [
         f"3.46.0 update-index_range=100 disturbed: {TOLD}",
-        "3.46.0: this run was disturbed and is repeated",
+        "3.46.0: something else on this machine disturbed the run, so it is repeated",
     ]
     assert bench.attempts() == ["1", "run"]
     attempt = bench.bundle(f"{cell.run_id(1)}.disturbed-1")

@@ -172,5 +172,5 @@ def test_a_generation_that_was_altered_is_refused(ground: Ground, hub: Sources, 
     saved(ground, hub)
     (path,) = (ground.folder / "backup" / "generations").iterdir()
     path.write_text(path.read_text().replace("results/journal", "results/../journal"))
-    with pytest.raises(PlaceError, match="damaged generation"):
+    with pytest.raises(PlaceError, match="damaged backup"):
         restored(ground, home / "new")

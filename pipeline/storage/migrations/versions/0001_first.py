@@ -1,4 +1,4 @@
-"""First schema: runs, their steps and measurements, and the rows that runs share."""
+"""Migration 1: the first tables, with runs, their steps and their measurements."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create the tables."""
+    """Create the first tables of the store."""
     op.create_table(
         "build",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -137,7 +137,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the tables."""
+    """Drop all tables of the store."""
     op.drop_table("measurement")
     op.drop_table("step_run")
     op.drop_index("ix_run_cell_key_repetition", table_name="run")

@@ -1,4 +1,4 @@
-"""The marks of a step, and the DBMS's activity.
+"""Migration 2: store the marks of a step, and what the DBMS did beside it.
 
 Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
 """
@@ -11,6 +11,6 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Add the columns."""
+    """Add the columns for marks and activity."""
     for name in ("marks", "activity"):
         op.add_column("step_run", sa.Column(name, sa.JSON(), nullable=True))

@@ -1,4 +1,4 @@
-"""The response times of a step.
+"""Migration 3: store the response times of a step.
 
 Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
 """
@@ -11,5 +11,5 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the column."""
+    """Add the column for response times."""
     op.add_column("step_run", sa.Column("histogram", sa.JSON(), nullable=True))

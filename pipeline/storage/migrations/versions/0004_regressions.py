@@ -1,4 +1,4 @@
-"""Regressions and their events.
+"""Migration 4: store regressions and their events.
 
 Empty at first: they are derived from the journal, by `nightshift detect` or `nightshift rebuild`.
 """
@@ -11,7 +11,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Create the tables."""
+    """Create the tables for regressions and events."""
     op.create_table(
         "regression",
         sa.Column("fingerprint", sa.String(), nullable=False),

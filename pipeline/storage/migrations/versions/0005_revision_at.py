@@ -1,4 +1,4 @@
-"""The time of a run's revision, a digest of its results, the means of activity.
+"""Migration 5: store the time of a run's revision, a digest of its results, the mean activity.
 
 Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
 """
@@ -11,7 +11,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Add the columns."""
+    """Add the columns for revision time, digest and mean activity."""
     op.add_column("run", sa.Column("revision_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("run", sa.Column("digest", sa.String(64), nullable=True))
     op.add_column("step_run", sa.Column("activity_mean", sa.JSON(), nullable=True))

@@ -1,4 +1,4 @@
-"""The disturbances that a step had in every repetition.
+"""Migration 7: store the disturbances that a step had in every repetition.
 
 Empty for existing runs, which were not watched.
 """
@@ -11,5 +11,5 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Add the column."""
+    """Add the column for disturbances."""
     op.add_column("step_run", sa.Column("disturbed", sa.JSON(), nullable=True))

@@ -1,4 +1,4 @@
-"""No tables of regressions: their states are derived from the journal on each read."""
+"""Migration 8: drop the regressions, whose states are now derived from the journal."""
 
 from alembic import op
 
@@ -7,6 +7,6 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Drop the tables."""
+    """Drop the tables for regressions and events."""
     op.drop_table("regression_event")
     op.drop_table("regression")

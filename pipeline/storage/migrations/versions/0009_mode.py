@@ -1,4 +1,4 @@
-"""The mode of a workload. Older workloads are timed."""
+"""Migration 9: store whether a workload is timed or counted. Older ones are timed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,5 +8,5 @@ down_revision = "0008"
 
 
 def upgrade() -> None:
-    """Add the column."""
+    """Add the column for the mode of a workload."""
     op.add_column("workload", sa.Column("mode", sa.String(), nullable=True))

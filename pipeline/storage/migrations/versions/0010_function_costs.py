@@ -1,4 +1,4 @@
-"""The instructions of functions in counted steps.
+"""Migration 10: store the instructions of functions in counted steps.
 
 Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
 """
@@ -11,7 +11,7 @@ down_revision = "0009"
 
 
 def upgrade() -> None:
-    """Add the tables."""
+    """Create the tables for functions and their instructions."""
     op.create_table(
         "function",
         sa.Column("id", sa.Integer(), nullable=False),

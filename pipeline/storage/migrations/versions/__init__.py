@@ -1,1 +1,1 @@
-"""The migrations, one file for each version of the store's schema."""
+"""The migrations of the store, one file for each version of its schema."""
