@@ -33,7 +33,7 @@ def pipeline(addresses: Sequence[ConstantVariable]) -> Dashboard:
             Row(
                 4,
                 [
-                    (4, last_night()),
+                    (3, last_night()),
                     (
                         3,
                         panels.stat(
@@ -45,7 +45,19 @@ def pipeline(addresses: Sequence[ConstantVariable]) -> Dashboard:
                         ),
                     ),
                     (
-                        4,
+                        3,
+                        panels.stat(
+                            "Since the reaper ran",
+                            "After three hours there is an alert.",
+                            promql.age(promql.other("reap_timestamp_seconds", _PIPELINE)),
+                            unit="dtdurations",
+                            thresholds=look.limits(
+                                look.BETTER, (look.HOUR, look.BAD), (3 * look.HOUR, look.WORSE)
+                            ),
+                        ),
+                    ),
+                    (
+                        3,
                         panels.stat(
                             "Since something was published",
                             "After 30 hours there is an alert.",
@@ -68,7 +80,7 @@ def pipeline(addresses: Sequence[ConstantVariable]) -> Dashboard:
                     ),
                     (3, _stat("Unbuilt", "Revisions of the plan without build.", "night_unbuilt")),
                     (
-                        4,
+                        3,
                         panels.stat(
                             "Spent of the budget",
                             "Of the time that the last night may measure again and bisect.",

@@ -27,7 +27,7 @@ from pipeline.text.units import (
 )
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.costs import bills_of
-from pipeline.use_cases.fleet import fleet_of, has_servers
+from pipeline.use_cases.fleet import fleet_of, has_servers, reap
 
 group = add_group("fleet")
 
@@ -151,7 +151,7 @@ def reap_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.T
         _note(_NO_SERVERS)
         _swept(Swept([], []), form)
     else:
-        _swept(fleet_of(context, _note).reap(), form)
+        _swept(reap(context, _note), form)
 
 
 def _seconds(ttl: str) -> float:

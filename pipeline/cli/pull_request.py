@@ -33,18 +33,20 @@ from pipeline.experiments.pull_request import (
     plain,
 )
 from pipeline.measure.progress import Silent
-from pipeline.notify.base.pull_request import PullRequestOutcome
+from pipeline.notify.base.pull_request import WITHOUT_RESULT, PullRequestOutcome
 from pipeline.notify.github.pulls import Way
 from pipeline.report.compared import as_rows, as_text
-from pipeline.report.pull_request import message_of, message_without_result
 from pipeline.text.units import parse_duration, parse_percent
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.pull_request import (
+    AnnounceRequest,
     PublishRequest,
     PullRequestJob,
+    announce_pull_request,
     measure_pull_request,
     publish_pull_request,
+    words_of,
 )
 from pipeline.use_cases.pull_request_command import CommandRequest, obey_comment
 
@@ -124,6 +126,13 @@ def publish_verb(
     way: Annotated[
         Way, typer.Option("--as", help="Form of the result on the commit: a check run or a status.")
     ] = Way.CHECK,
+    branch: Annotated[
+        str,
+        typer.Option(
+            help="Branch on which `pull-request command` starts the measurement, beside the "
+            "default branch."
+        ),
+    ] = "",
     gate: GateOption = False,
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
@@ -144,6 +153,7 @@ def publish_verb(
         machine_class,
         read_option("smallest", smallest, parse_percent) if smallest else None,
         way,
+        branch,
         "" if config == DEFAULT_FILE else str(config),
     )
     published = publish_pull_request(MeasuringContext(config, needed=False), asked)
@@ -158,6 +168,33 @@ def publish_verb(
     _stop(words.outcome, gate)
 
 
+@group.command("announce")
+def announce_verb(
+    event: Annotated[
+        Path, typer.Option(help="File with the event of the measuring run: GITHUB_EVENT_PATH.")
+    ],
+    repository: Annotated[
+        str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
+    ] = "",
+    target: Annotated[str, typer.Option(help="The target that is measured.")] = "",
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Show in a check run that a measurement waits for a machine, or runs.
+
+    The event is that of workflow_run with the type requested or in_progress. A run that measures
+    nothing is not shown. The variable that [github] secret names holds the token.
+
+    Example: nightshift pull-request announce --event event.json --repository me/db
+    """
+    asked = AnnounceRequest(event, repository, target)
+    page = announce_pull_request(MeasuringContext(config, needed=False), asked)
+    if form is Format.JSON:
+        print_json({"page": page})
+    else:
+        out.print(page or "no measurement waits", markup=False)
+
+
 @group.command("command")
 def command_verb(
     event: Annotated[
@@ -169,6 +206,9 @@ def command_verb(
     workflow: Annotated[
         str, typer.Option(help="File name of the workflow that measures.")
     ] = "nightshift.yml",
+    branch: Annotated[
+        str, typer.Option(help="Branch that it runs on. Default: the default branch.")
+    ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -181,7 +221,7 @@ def command_verb(
 
     Example: nightshift pull-request command --event event.json --repository me/db
     """
-    asked = CommandRequest(event, repository, workflow)
+    asked = CommandRequest(event, repository, workflow, branch)
     obeyed = obey_comment(Context(config, needed=False), asked)
     if form is Format.JSON:
         print_json(obeyed._asdict())
@@ -191,7 +231,7 @@ def command_verb(
 
 def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
     """Exit with the code that --gate asks for."""
-    if gate and outcome is PullRequestOutcome.COULD_NOT_RUN:
+    if gate and outcome in WITHOUT_RESULT:
         raise typer.Exit(UNKNOWN)
     if gate and outcome is PullRequestOutcome.REGRESSION:
         raise typer.Exit(1)
@@ -207,11 +247,10 @@ class _Lines(Lines):
 
 def _show(answer: PullRequestAnswer, form: Format) -> PullRequestOutcome:
     """Print the result for a pull request, add it to the job summary, and return its verdict."""
+    words = words_of(answer)
     if answer.measured is None:
-        words = message_without_result(answer.reason)
-        rows, text = [], f"could not run: {plain(answer.reason)}"
+        rows, text = [], f"{words.outcome}: {plain(answer.reason)}"
     else:
-        words = message_of(answer.measured)
         comparison = answer.measured.comparison()
         rows, text = as_rows(comparison), as_text(comparison)
     if form is Format.JSON:

@@ -55,6 +55,11 @@ StepName = Annotated[str, Field(pattern=_STEP, max_length=80), AfterValidator(_n
 Level = Annotated[float, Field(ge=0.0, le=_MOST, allow_inf_nan=False)] | None
 
 
+NoAnswerCause = Literal["", "build", "request"]
+"""Why there is no measurement: the build of head failed, the request has a mistake or takes too
+long, or (empty) the machine or the job failed."""
+
+
 class _Told(Frozen):
     """The base of all types in the file ``answer.json``: strict, without unknown fields."""
 
@@ -168,6 +173,8 @@ class PullRequestAnswer(_Told):
     nightshift: str = Field(default=__version__, pattern=_LABEL, max_length=40)
     status: Literal["measured", "could not run"]
     reason: str = Field(default="", pattern=_PRINTABLE, max_length=REASON)
+    # Omitted where the cause is the machine: a publisher from before causes refuses the field.
+    cause: NoAnswerCause = Field(default="", exclude_if=lambda cause: not cause)
     measured: PullRequestRuns | None = None
 
     @model_validator(mode="after")
@@ -190,10 +197,10 @@ def read_answer(data: bytes) -> PullRequestAnswer:
         raise ValueError(f"{ANSWER} is invalid at {at}") from None
 
 
-def could_not_run(reason: str) -> PullRequestAnswer:
+def could_not_run(reason: str, cause: NoAnswerCause = "") -> PullRequestAnswer:
     """Return the content of ``answer.json`` for a pull request that could not be measured."""
     return PullRequestAnswer(
-        status="could not run", reason=plain(reason)[:REASON] or "no reason is known"
+        status="could not run", reason=plain(reason)[:REASON] or "no reason is known", cause=cause
     )
 
 

@@ -122,6 +122,38 @@ METRICS: dict[str, Metric] = {
 }
 """All known metrics, by name. Imported tables may have others."""
 
+_PLAIN_NAMES = {
+    "qps": "throughput",
+    "cpu_us/o": "CPU per operation",
+    "instructions/o": "instructions per operation",
+    "latency_avg": "mean response time",
+    "latency_p50": "median response time",
+    "latency_p95": "95th percentile of response time",
+    "latency_p99": "99th percentile of response time",
+    "latency_max": "longest response time",
+    "nopm": "new orders per minute",
+    "tpm": "transactions per minute",
+    "rss": "resident memory",
+    "dbsize": "size of the database",
+}
+"""The names of common metrics in sentences; others have the beginning of their description."""
+
+_SPEED = ("qps", "cpu", "instructions/o", "cycles/o", "latency_", "nopm", "tpm", "time_us/o")
+"""The beginnings of the names of metrics whose bad direction is called slower."""
+
+
+def plain_name(metric: str) -> str:
+    """Return the name of a metric in a sentence; its symbol if it has no description."""
+    known = METRICS.get(metric)
+    described = known.help.partition(":")[0] if known is not None else metric
+    return _PLAIN_NAMES.get(metric, described)
+
+
+def is_speed(metric: str) -> bool:
+    """Return whether a metric says how fast something is, so that a change is faster or slower."""
+    return metric.startswith(_SPEED)
+
+
 LEAST_CHANGE: dict[str, float] = {
     "stall_s": 1.0,
     "warming_s": 1.0,

@@ -68,9 +68,12 @@ def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
     return [_now("publish_refused_samples", pipeline, at, float(refused))]
 
 
-def closing(pipeline: str, at: datetime) -> list[TimeSeries]:
-    """Return the samples to send last: when everything was published."""
-    return [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
+def closing(pipeline: str, at: datetime, reaped: datetime | None) -> list[TimeSeries]:
+    """Return the last series to send: when everything was published, and last ``reaped``."""
+    sent = [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
+    if reaped is not None:
+        sent.append(_now("reap_timestamp_seconds", pipeline, at, reaped.timestamp()))
+    return sent
 
 
 def _now(name: str, pipeline: str, at: datetime, value: float) -> TimeSeries:

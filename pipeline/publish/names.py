@@ -302,6 +302,7 @@ OTHERS: Mapping[str, Other] = {
             ("pipeline",),
             "samples that the receiver refused since the beginning",
         ),
+        ("reap_timestamp_seconds", ("pipeline",), "time of the last complete reaping on the hub"),
         (
             "server_expires_timestamp_seconds",
             ("server", "type", "location"),

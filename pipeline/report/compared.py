@@ -10,11 +10,11 @@ from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.explain.function_costs import growth_sentence
 from pipeline.model import Mode
 from pipeline.model.counts import INSTRUCTIONS
-from pipeline.model.metrics import is_worse
+from pipeline.model.metrics import is_speed, is_worse, plain_name
 from pipeline.text.markdown import cell
-from pipeline.text.units import plural, show_duration
+from pipeline.text.units import plural, show_duration, show_percent
 
-_NO_NEWS = ("same", "not worse")
+NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
 """Smallest visible change from which a figure shows nothing: only a doubling would be visible."""
@@ -30,25 +30,51 @@ def verdict_line(comparison: TwoSideComparison) -> str:
     rows = comparison.rows
     if comparison.answer.moved:
         return "undecided: the machine changed during the comparison"
-    worse = [row for row in rows if row.verdict == "worse"]
-    failed = len({row.step for row in rows if row.verdict == "failed"})
-    undecided = sum(row.verdict == "undecided" for row in rows)
-    better = sum(row.verdict == "better" for row in rows)
+    worse, better, undecided = (
+        [row for row in rows if row.verdict == verdict]
+        for verdict in ("worse", "better", "undecided")
+    )
+    failed = list(dict.fromkeys(row.step for row in rows if row.verdict == "failed"))
     parts = []
     if failed:
-        parts.append(f"{plural(failed, 'step')} of head failed")
+        parts.append(f"broken: {_these(failed)} on head, but not on base")
     if worse:
-        parts.append(
-            f"{len(worse)} of {plural(len(rows), 'figure')} worse, most of all "
-            f"{worse[0].step} {worse[0].metric} by {worse[0].effect:+.1%}"
-        )
+        parts.append(f"{change_sentence(worse[0])}; {_of(worse, rows)} worse")
     elif not failed:
         parts.append("no regression found" if undecided else "no regression")
     if better:
-        parts.append(f"{better} better")
+        parts.append(f"{len(better)} better" if worse or failed else change_sentence(better[-1]))
     if undecided:
-        parts.append(f"{undecided} undecided")
+        parts.append(f"{len(undecided)} undecided")
     return ", ".join(parts)
+
+
+def change_sentence(row: FigureVerdict) -> str:
+    """Return a changed figure in words: ``slower: scan has 5.0 % less throughput (...)``."""
+    worse = is_worse(row.metric, row.effect)
+    words = ("slower", "faster") if is_speed(row.metric) else ("worse", "better")
+    return (
+        f"{words[0] if worse else words[1]}: {row.step} has {show_percent(abs(row.effect))} "
+        f"{'more' if row.effect > 0 else 'less'} {plain_name(row.metric)} ({interval(row)})"
+    )
+
+
+def interval(row: FigureVerdict) -> str:
+    """Return the interval of a change in percent."""
+    if row.smallest_visible >= _BLIND:
+        return "any change is possible"
+    low, high = (show_percent(end, sign=True) for end in row.interval)
+    return f"{low.removesuffix(' %')} to {high}"
+
+
+def _these(steps: Sequence[str]) -> str:
+    if len(steps) == 1:
+        return f"{steps[0]} fails"
+    return f"{steps[0]} and {plural(len(steps) - 1, 'more step')} fail"
+
+
+def _of(some: Sequence[FigureVerdict], rows: Sequence[FigureVerdict]) -> str:
+    return f"{len(some)} of {plural(len(rows), 'figure')}"
 
 
 def as_rows(comparison: TwoSideComparison) -> list[dict[str, Any]]:
@@ -97,7 +123,7 @@ def as_markdown(comparison: TwoSideComparison) -> str:
     """Return a comparison as markdown for a pull request, verdict first."""
     verdict = verdict_line(comparison)
     rows = comparison.rows
-    same = [row for row in rows if row.verdict in _NO_NEWS]
+    same = [row for row in rows if row.verdict in NO_NEWS]
     reported = [row for row in rows if len(same) <= MOST_SAME or row not in same]
     lines = [
         "<!-- nightshift compare -->",
@@ -159,45 +185,54 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 def _remarks(comparison: TwoSideComparison) -> list[str]:
     """Return how a comparison was measured, and which changes it could not have seen."""
-    answer, question = comparison.answer, comparison.question
-    counted = comparison.mode is Mode.COUNT
-    how = (
-        "One run of base and of head, counted,"
-        if counted
-        else f"{plural(answer.blocks, 'block')} of base, head and a control (base once more)"
-    )
-    remarks = [
-        f"Ratio is head / base; {_directions(comparison.rows)}. "
-        f"{how} in {show_duration(answer.seconds)} on {comparison.machine_class}, "
-        f"workload {comparison.workload}; smallest change of interest "
-        f"{question.smallest_effect:.1%}."
-    ]
-    remarks += [
-        f"{row.step}: {growth_sentence('instructions', row.effect, found)}."
-        for row in comparison.rows
-        if row.metric == INSTRUCTIONS and (found := comparison.functions.get(row.step))
-    ]
-    remarks += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
-    notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
-    if answer.moved:
-        notes = dict.fromkeys(_moves(answer.moved))
-    remarks += [f"{note}." for note in notes]
+    ratio = f"Ratio is head / base; {directions(comparison.rows)}."
+    found = [f"{ratio} {how_measured(comparison)}", *findings(comparison)]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
-    if reach and not answer.moved:
-        remarks.append(
+    if reach and not comparison.answer.moved:
+        found.append(
             'Undecided figures: "could see" is the smallest change that this comparison '
             "could detect; a longer --budget detects smaller ones."
             if min(reach) < _BLIND
             else ("Undecided figures: too few blocks to detect any change; give a longer --budget.")
         )
-    return remarks
+    return found
+
+
+def how_measured(comparison: TwoSideComparison) -> str:
+    """Return the runs, the time, the machine class and the workload of a comparison."""
+    answer = comparison.answer
+    how = (
+        "One run of base and of head, counted,"
+        if comparison.mode is Mode.COUNT
+        else f"{plural(answer.blocks, 'block')} of base, head and a control (base once more)"
+    )
+    return (
+        f"{how} in {show_duration(answer.seconds)} on {comparison.machine_class}, "
+        f"workload {comparison.workload}; smallest change of interest "
+        f"{comparison.question.smallest_effect:.1%}."
+    )
+
+
+def findings(comparison: TwoSideComparison) -> list[str]:
+    """Return the functions that grew, what the machine did, and notes on figures."""
+    answer = comparison.answer
+    found = [
+        f"{row.step}: {growth_sentence('instructions', row.effect, changes)}."
+        for row in comparison.rows
+        if row.metric == INSTRUCTIONS and (changes := comparison.functions.get(row.step))
+    ]
+    found += [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
+    notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
+    if answer.moved:
+        notes = dict.fromkeys(_moves(answer.moved))
+    return [*found, *(f"{note}." for note in notes)]
 
 
 def _moves(moved: Sequence[str]) -> list[str]:
     return [f"the control changed: {each}" for each in moved]
 
 
-def _directions(rows: Sequence[FigureVerdict]) -> str:
+def directions(rows: Sequence[FigureVerdict]) -> str:
     """Return for which of the compared metrics more is better, and for which less."""
     names = dict.fromkeys(row.metric for row in rows)
     less = [name for name in names if is_worse(name, 1.0)]

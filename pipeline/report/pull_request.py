@@ -1,17 +1,34 @@
-"""The report about a pull request: its verdict, and the text."""
+"""The text about a pull request: while it is measured, and for each outcome."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pipeline.experiments.compare import USUAL, TwoSideComparison
 from pipeline.experiments.interleaved import FigureVerdict
 from pipeline.experiments.pull_request import PullRequestRuns, plain
-from pipeline.notify.base.pull_request import Note, PullRequestOutcome, Words
-from pipeline.report.compared import as_markdown, verdict_line
-from pipeline.text.markdown import code
-from pipeline.text.units import plural
+from pipeline.model import Mode
+from pipeline.model.metrics import plain_name
+from pipeline.notify.base.pull_request import (
+    Note,
+    PullRequestOutcome,
+    WaitingState,
+    WaitingText,
+    Words,
+)
+from pipeline.report.compared import (
+    change_sentence,
+    directions,
+    findings,
+    how_measured,
+    interval,
+    verdict_line,
+)
+from pipeline.report.figures_table import figures_table
+from pipeline.text.markdown import code, inert
+from pipeline.text.units import plural, show_percent
 
 MOST_STEPS = 3
 """Worst steps that the reproduction command measures."""
@@ -19,47 +36,137 @@ MOST_STEPS = 3
 MOST_NOTES = 50
 """Annotations that GitHub accepts in one request."""
 
+_WHAT_TO_DO = {
+    PullRequestOutcome.PASSED: "There is nothing to do.",
+    PullRequestOutcome.REGRESSION: (
+        "**What to do:** look for the cause in this change; the command below measures the changed "
+        "steps again. If the change is worth it, somebody who may write to this repository accepts "
+        "it with the comment `/nightshift accept REASON`."
+    ),
+    PullRequestOutcome.UNDECIDED: (
+        "Nothing is shown, neither a regression nor its absence. **What to do:** measure again: "
+        "set the label again, or comment `/nightshift`, with `mode=count` if this machine is too "
+        "noisy. A longer `budget` in the workflow detects smaller changes."
+    ),
+    PullRequestOutcome.COULD_NOT_BUILD: (
+        "**What to do:** correct the build and push; the log of the run has all of the compiler's "
+        "messages."
+    ),
+    PullRequestOutcome.COULD_NOT_RUN: (
+        "**What to do:** a maintainer corrects what the reason names, and starts the measurement "
+        "again."
+    ),
+    PullRequestOutcome.NOT_MEASURED: (
+        "The cause is the machine or the job, not this change. **What to do:** measure again: "
+        "re-run the job, set the label again, or comment `/nightshift`."
+    ),
+}
+"""What the reader does next, by outcome."""
+
+
+class MessageContext(NamedTuple):
+    """What the publisher knows beside the measurement.
+
+    ``number`` is that of the pull request, if known. ``config`` is the configuration in its
+    repository, if it has an unusual name. ``run_page`` is the page of the measuring run, with its
+    log and the raw measurements; ``trends`` that of the history. Empty ones are left out.
+    """
+
+    number: int | None = None
+    config: str = ""
+    run_page: str = ""
+    trends: str = ""
+
+
+NO_CONTEXT = MessageContext()
+"""Nothing is known beside the measurement."""
+
 
 def message_of(
     measured: PullRequestRuns,
     *,
     smallest: float | None = None,
-    number: int | None = None,
-    config: str = "",
+    context: MessageContext = NO_CONTEXT,
 ) -> Words:
     """Return the text about a pull request that was measured.
 
-    Args:
-        measured: the runs, from which everything else is computed.
-        smallest: the smallest change that matters; by default as measured.
-        number: of the pull request, if known.
-        config: the configuration in its repository, if it has an unusual name.
+    Everything is computed from the runs. ``smallest`` is the smallest change that matters; by
+    default as measured.
     """
     comparison = measured.comparison(smallest)
-    title = _title(comparison)
-    reproduce = reproduction(measured, comparison, config)
-    fetch = [f"git fetch origin pull/{number}/head"] if number is not None else []
+    title, outcome = _title(comparison), outcome_of(comparison)
+    reproduce = reproduction(measured, comparison, context.config)
+    fetch = [f"git fetch origin pull/{context.number}/head"] if context.number is not None else []
     body = [
-        as_markdown(comparison),
+        f"### {title}",
         "",
-        "To reproduce it, in a clone of this repository:",
+        _WHAT_TO_DO[outcome],
+        "",
+        f"`{comparison.head}` (head) against `{comparison.base}` (base).",
+        "",
+        *figures_table(measured, comparison.rows),
+        "\n\n".join([*findings(comparison), _how(comparison)]),
+        "",
+        *_links(context),
+        "To measure it again, in a clone of this repository and with nightshift installed:",
         "",
         *(f"    {line}" for line in [*fetch, reproduce]),
     ]
     notes = [_note(row) for row in comparison.rows if row.verdict in ("worse", "failed", "better")]
-    return Words(outcome_of(comparison), title, "\n".join(body), tuple(notes[:MOST_NOTES]))
+    return Words(outcome, title, "\n".join(body), tuple(notes[:MOST_NOTES]))
 
 
-def message_without_result(reason: str) -> Words:
-    """Return the text about a pull request that could not be measured, and why."""
+def message_without_result(
+    outcome: PullRequestOutcome, reason: str, context: MessageContext = NO_CONTEXT
+) -> Words:
+    """Return the text for a pull request that was not measured; ``reason`` is plain."""
+    said = plain(reason)
+    name = f"{outcome[0].upper()}{outcome[1:]}"
     body = [
-        "### Could not run",
+        f"### {name}",
         "",
-        "Whether this change is slower is unknown.",
+        code(said),
         "",
-        code(plain(reason)),
+        f"Whether this change is slower is unknown. {_WHAT_TO_DO[outcome]}",
+        *(["", *_links(context)[:1]] if _links(context) else []),
     ]
-    return Words(PullRequestOutcome.COULD_NOT_RUN, "Could not run", "\n".join(body))
+    return Words(outcome, f"{name}: {inert(said)}", "\n".join(body))
+
+
+def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> WaitingText:
+    """Return the text for a measurement that waits for its machine or runs."""
+    title = {
+        WaitingState.QUEUED: "Waiting for a machine",
+        WaitingState.IN_PROGRESS: "Measuring",
+    }[state]
+    said = {
+        WaitingState.QUEUED: f"The measurement of `{sha[:12]}` waits for a free machine.",
+        WaitingState.IN_PROGRESS: f"`{sha[:12]}` is being built and measured against its base.",
+    }[state]
+    body = [f"### {title}", "", f"{said} There is nothing to do: the result appears here."]
+    if run_page:
+        body += ["", f"See also: [the run](<{run_page}>)."]
+    return WaitingText(title, "\n".join(body))
+
+
+def _links(context: MessageContext) -> list[str]:
+    """Return the pages beside the text as a paragraph."""
+    pages = [("run, log and raw measurements", context.run_page), ("trends", context.trends)]
+    found = [f"[{name}](<{page}>)" for name, page in pages if page]
+    return [f"See also: {', '.join(found)}.", ""] if found else []
+
+
+def _how(comparison: TwoSideComparison) -> str:
+    """Return how the table was measured, and what its columns are."""
+    counted = comparison.mode is Mode.COUNT
+    columns = (
+        "Base and head are the counts of one run each."
+        if counted
+        else "Base and head are medians. Intervals are those of the change, at a confidence of "
+        "99 % or more, and of 90 % where a change is excluded (same)."
+    )
+    names = directions(comparison.rows)
+    return f"{how_measured(comparison)} {columns} {names[0].upper()}{names[1:]}."
 
 
 def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
@@ -98,32 +205,37 @@ def _steps(measured: PullRequestRuns) -> Sequence[str]:
 def _title(comparison: TwoSideComparison) -> str:
     """Return the verdict with the metric that changed most, in one line."""
     outcome, rows = outcome_of(comparison), comparison.rows
-    verdict = verdict_line(comparison)
-    if outcome is PullRequestOutcome.PASSED:
+    better = any(row.verdict == "better" for row in rows)
+    if outcome is PullRequestOutcome.PASSED and not better:
         worst = max(rows, key=lambda row: row.loss)
-        return f"No regression in {plural(len(rows), 'figure')}; {_said(worst)}"
+        return f"No regression in {plural(len(rows), 'figure')}; worst: {_said(worst)}"
     if outcome is PullRequestOutcome.UNDECIDED and not comparison.answer.moved:
         still = [row for row in rows if row.verdict == "undecided"]
         worst = max(still, key=lambda row: row.loss)
-        return f"Undecided: {len(still)} of {plural(len(rows), 'figure')}; {_said(worst)}"
+        return f"Undecided: {len(still)} of {plural(len(rows), 'figure')}; worst: {_said(worst)}"
+    verdict = verdict_line(comparison)
+    if outcome is PullRequestOutcome.PASSED:
+        verdict = verdict.removeprefix("no regression, ")
     return f"{verdict[0].upper()}{verdict[1:]}"
 
 
 def _said(row: FigureVerdict) -> str:
+    name = f"{row.step}, {plain_name(row.metric)}"
     if not row.blocks:
-        return f"{row.step} {row.metric} without a figure"
-    return f"{row.step} {row.metric} {row.effect:+.1%} at worst"
+        return f"{name}: without a figure"
+    if row.verdict == "undecided":
+        return f"{name}: {interval(row)}"
+    return f"{name} {show_percent(row.effect, sign=True)}"
 
 
 def _note(row: FigureVerdict) -> Note:
     """Return the note about one changed metric."""
     if row.verdict == "failed":
-        return Note(True, f"{row.step} failed", f"{row.step} fails on head but not on base.")
-    ends = " to ".join(f"{end:+.1%}" for end in row.interval)
-    worse = row.verdict == "worse"
+        return Note(True, f"{row.step} fails", f"{row.step} fails on head but not on base.")
+    change = show_percent(row.effect, sign=True)
+    said = change_sentence(row)
     return Note(
-        worse,
-        f"{row.step} {row.metric} {row.effect:+.1%}",
-        f"{row.step}: {row.metric} is {row.effect:+.1%} ({'worse' if worse else 'better'}; "
-        f"interval {ends}, {plural(row.blocks, 'block')}).",
+        row.verdict == "worse",
+        f"{row.step} {row.metric} {change}",
+        f"{said[0].upper()}{said[1:]}, {plural(row.blocks, 'block')}.",
     )

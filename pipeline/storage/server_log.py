@@ -11,12 +11,16 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from pipeline.files.atomic_write import write_atomically
 from pipeline.files.jsonl_log import Appended
 from pipeline.model import Frozen
 from pipeline.text.units import Money
 
 FILE = "fleet.jsonl"
 """The name of the record in the results folder."""
+
+REAPED = "reaped"
+"""The name of the file in the results folder with the time of the last complete reaping."""
 
 HOUR = 3600.0
 """Seconds of a billing unit."""
@@ -105,3 +109,17 @@ def lives(events: Iterable[ServerEvent]) -> dict[int, Life]:
         elif event.event is ServerEventKind.DELETED and life.ended is None:
             known[event.number] = life.model_copy(update={"ended": event.at})
     return known
+
+
+def note_reaped(results: Path, at: datetime) -> None:
+    """Remember that everything past its time was deleted."""
+    results.mkdir(parents=True, exist_ok=True)
+    write_atomically(results / REAPED, f"{at.isoformat()}\n")
+
+
+def last_reaped(results: Path) -> datetime | None:
+    """Return the time of the last complete reaping on this machine; None without one."""
+    try:
+        return datetime.fromisoformat((results / REAPED).read_text().strip())
+    except (OSError, ValueError):
+        return None

@@ -130,6 +130,12 @@ def show_small_money(money: Money) -> str:
     return f"{money.amount:.4f} {money.currency}"
 
 
+def show_percent(fraction: float, *, sign: bool = False) -> str:
+    """Format a fraction as a percentage with one decimal: ``10.0 %``, with ``sign`` ``+10.0 %``."""
+    rounded = round(100.0 * fraction, 1) + 0.0  # no negative zero
+    return f"{rounded:+.1f} %" if sign else f"{rounded:.1f} %"
+
+
 def show_figure(value: float, digits: int = 4) -> str:
     """Format a value with ``digits`` significant digits, but never round before the point.
 

@@ -111,6 +111,14 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
     )
 
 
+class BuildFailedError(UserError):
+    """The build of a side failed, for a ``reason``; ``of_head`` if that of base did not."""
+
+    def __init__(self, text: str, *, of_head: bool) -> None:
+        super().__init__(f"a build failed, so there is nothing to compare: {text}")
+        self.reason, self.of_head = text, of_head
+
+
 def counted_functions(
     experiment: Experiment, results: Path
 ) -> dict[str, tuple[FunctionCostChange, ...]]:
@@ -133,13 +141,14 @@ def measured(
 ) -> BlocksResult:
     """Measure an experiment on this machine; ``seen`` may wrap what measures.
 
-    Raises UserError if the build of a side fails.
+    Raises BuildFailedError if the build of a side fails.
     """
     folder, question = experiment.folder(context.results), experiment.question
-    try:
-        with context.experimenting(
-            folder, "compare", question.seconds, watcher, experiment.pair.mode
-        ) as runner:
+    with context.experimenting(
+        folder, "compare", question.seconds, watcher, experiment.pair.mode
+    ) as runner:
+        try:
             return interleave(seen(runner), experiment.pair, question, context.clock)
-    except NotBuiltError as error:
-        raise UserError(f"a build failed, so there is nothing to compare: {error}") from error
+        except NotBuiltError as error:
+            of_head = runner.built(experiment.pair.base)
+            raise BuildFailedError(str(error), of_head=of_head) from error

@@ -8,8 +8,11 @@ from functools import partial
 
 from pipeline.fleet.cloud import connect
 from pipeline.fleet.fleet import Fleet
+from pipeline.fleet.resources import Swept
 from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import find_runners
+from pipeline.storage.journal import now
+from pipeline.storage.server_log import note_reaped
 from pipeline.use_cases.context import Context
 
 
@@ -31,3 +34,11 @@ def fleet_of(context: Context, note: Callable[[str], None]) -> Fleet:
     policy = RetryPolicy(context.config.fleet.patience, note)
     cloud = connect(context.config.fleet, policy)
     return Fleet(context.config, cloud, partial(find_runners, context.config, policy), note)
+
+
+def reap(context: Context, note: Callable[[str], None]) -> Swept:
+    """Delete everything past its time to live; remember the time if nothing of it remains."""
+    swept = fleet_of(context, note).reap()
+    if not swept.left:
+        note_reaped(context.results, now())
+    return swept

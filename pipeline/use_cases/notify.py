@@ -10,14 +10,25 @@ from typing import NamedTuple
 
 from pipeline.measure.discover import Discovered, discovered
 from pipeline.measure.plan import Plan
-from pipeline.model import Regression
+from pipeline.model import Regression, RegressionState
 from pipeline.notify import MESSENGERS, find_sinks
-from pipeline.notify.base import Cause, Notice, PersonDecision, Sink, SinkAction, SinkResult, Words
+from pipeline.notify.base import (
+    Cause,
+    Notice,
+    PersonDecision,
+    PullRequestReader,
+    RegressedCommit,
+    Sink,
+    SinkAction,
+    SinkResult,
+    Words,
+)
 from pipeline.notify.base.decisions import take_decisions
-from pipeline.notify.base.links import Lookup, Pages, RevisionOrigin
+from pipeline.notify.base.links import Lookup, Pages, RevisionOrigin, repository_name
 from pipeline.notify.base.preview import Preview
 from pipeline.notify.base.text import Facts, by_label, by_verbs, notice
 from pipeline.regressions.grouping import by_cause, effect_size, worst
+from pipeline.regressions.states import KnownRegressions
 from pipeline.storage.journal import Event, now
 from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import event_log
@@ -90,7 +101,9 @@ def notify(
     """
     mistakes: dict[str, UserError] = {}
     at = now()
-    decided = take_decisions(_decisions(sinks, mistakes), context.regressions.known(at))
+    standing = context.regressions.known(at)
+    said = [*_decisions(sinks, mistakes), *_accepted(context, plan, sinks, standing)]
+    decided = take_decisions(said, standing)
     if not dry_run:
         context.regressions.record(decided, at)
     known = context.regressions.known(at, decided if dry_run else ())
@@ -129,6 +142,39 @@ def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[Pe
         except UserError as error:
             mistakes[sink.name] = error
     return found
+
+
+def _accepted(
+    context: MeasuringContext, plan: Plan, sinks: Sequence[Sink], known: KnownRegressions
+) -> list[PersonDecision]:
+    """Return what was accepted in the pull requests of the commits of undecided regressions."""
+    readers = [sink for sink in sinks if isinstance(sink, PullRequestReader)]
+    undecided = [
+        each.regression
+        for each in known.values()
+        if each.state in (RegressionState.SUSPECTED, RegressionState.CONFIRMED)
+        and each.regression.worse
+    ]
+    if not readers or not undecided:
+        return []
+    discovered = _discovered(context)
+    commits = {
+        one.fingerprint: commit
+        for one in undecided
+        if (commit := regressed_commit(one, _origins(plan, discovered, one))) is not None
+    }
+    return [decision for reader in readers for decision in reader.accepted(commits)]
+
+
+def regressed_commit(regression: Regression, find: Lookup) -> RegressedCommit | None:
+    """Return the commit of a regression: its culprit, or else the first bad one, if known."""
+    culprit = regression.culprit
+    sure = culprit is not None and culprit.confirmed
+    origin = find(culprit.revision if culprit is not None and sure else regression.first_bad)
+    repository = repository_name(origin.supply)
+    if not repository or origin.supply is None or origin.supply.kind != "git":
+        return None
+    return RegressedCommit(repository=repository, sha=origin.name, target=regression.target)
 
 
 def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[[str], Words]:

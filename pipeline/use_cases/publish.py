@@ -23,7 +23,7 @@ from pipeline.publish.samples import TimeSeries
 from pipeline.publish.sync import Synced, sync
 from pipeline.storage.journal import now
 from pipeline.storage.night_log import Nights
-from pipeline.storage.server_log import Servers, lives
+from pipeline.storage.server_log import Servers, last_reaped, lives
 from pipeline.text.errors import UserError, first_line
 from pipeline.text.units import plural
 from pipeline.use_cases.measuring import MeasuringContext
@@ -150,7 +150,7 @@ def publish(
             send = _writer(context.config.publish, url).write
             send(opening(name, position.refused(), now()))
             sync(groups, position, send, synced, progress)
-            send(closing(name, now()))
+            send(closing(name, now(), last_reaped(context.results)))
 
 
 def _writer(settings: PublishSection, url: str) -> RemoteWriter:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pipeline.experiments.pull_request import (
     ANSWER,
+    NoAnswerCause,
     PullRequestAnswer,
     RecordingRunner,
     answer_of,
@@ -21,16 +22,40 @@ from pipeline.experiments.pull_request import (
 )
 from pipeline.experiments.record import Experiment, archive_experiment
 from pipeline.measure.progress import Watcher
-from pipeline.notify.base.pull_request import Words
+from pipeline.notify.base.pull_request import PullRequestOutcome, Words
 from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
-from pipeline.notify.github.event import MeasuredCommit, find_measurement
+from pipeline.notify.github.client import Client
+from pipeline.notify.github.event import (
+    MeasuredCommit,
+    WaitingMeasurement,
+    find_measurement,
+    find_waiting,
+)
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
-from pipeline.notify.github.pulls import PullRequestTopic, Shown, Way, publish
-from pipeline.report.pull_request import message_of, message_without_result
+from pipeline.notify.github.pulls import (
+    PullRequestTopic,
+    Shown,
+    Way,
+    announce,
+    is_superseded,
+    publish,
+)
+from pipeline.report.pull_request import (
+    NO_CONTEXT,
+    MessageContext,
+    message_of,
+    message_while_waiting,
+    message_without_result,
+)
 from pipeline.storage.bundle import BUNDLES, list_bundles
 from pipeline.text.errors import UserError, first_line
 from pipeline.transfer.folder import send
-from pipeline.use_cases.compare import ComparisonRequest, experiment_of, measured
+from pipeline.use_cases.compare import (
+    BuildFailedError,
+    ComparisonRequest,
+    experiment_of,
+    measured,
+)
 from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.measuring import MeasuringContext
 
@@ -77,10 +102,15 @@ def measure_pull_request(
             answer = _measured(context, experiment, watcher)
             if job.bundles:
                 made = list_bundles(experiment.folder(context.results) / BUNDLES)
+    except BuildFailedError as error:
+        if error.of_head:
+            answer = could_not_run(error.reason, "build")
+        else:
+            answer = could_not_run(f"the base does not build: {error.reason}")
     except UserError as error:
-        answer = could_not_run(first_line(error))
+        answer = could_not_run(first_line(error), "request")
     except _TimeIsUpError:
-        answer = could_not_run(f"the measurement took longer than {limit}")
+        answer = could_not_run(f"the measurement took longer than {limit}", "request")
     except KeyboardInterrupt:
         _write(folder, could_not_run("the measurement was stopped"))
         raise
@@ -95,7 +125,8 @@ class PublishRequest(NamedTuple):
     """Which uploaded result to report to which pull request.
 
     ``target`` and ``machine_class``, if given, must be those of the measurement. ``smallest`` is
-    the smallest change of interest, by default that of the measurement. ``command_config`` is the
+    the smallest change of interest, by default that of the measurement. ``branch`` is the one on
+    which a comment starts the measurement, beside the default branch. ``command_config`` is the
     configuration file in the command that reproduces the result; empty for the default.
     """
 
@@ -106,6 +137,7 @@ class PublishRequest(NamedTuple):
     machine_class: str
     smallest: float | None
     way: Way
+    branch: str
     command_config: str
 
 
@@ -126,22 +158,24 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
     client, repository = github_client(context, asked.repository, "write access to checks")
     target, machine_class = asked.target, asked.machine_class
     try:
-        measurement = find_measurement(client, repository, asked.event)
+        measurement = find_measurement(client, repository, asked.event, asked.branch)
         try:
             found = _expected(_answer(asked.artifact), measurement, target, machine_class)
         except RefusedArtifactError as error:
-            found = could_not_run(_without_answer(str(error), asked.artifact, measurement))
-        if found.measured is None:
-            words = message_without_result(found.reason)
-        else:
+            found = _without_answer(str(error), asked.artifact, measurement)
+        beside = MessageContext(
+            measurement.number,
+            asked.command_config,
+            measurement.page,
+            context.config.hub.site_url,
+        )
+        words = words_of(found, asked.smallest, beside)
+        if found.measured is not None:
             target, machine_class = found.measured.target, found.measured.machine_class
-            words = message_of(
-                found.measured,
-                smallest=asked.smallest,
-                number=measurement.number,
-                config=asked.command_config,
-            )
         subject = PullRequestTopic(repository, measurement, target, machine_class)
+        cancelled = measurement.ended == "cancelled" and found.measured is None
+        if cancelled and asked.way is Way.CHECK and is_superseded(client, subject):
+            return PublishedPullRequest(subject.name, words, Shown(measurement.page))
         shown = publish(client, subject, words, asked.way)
     except UnavailableError as error:
         raise UserError(
@@ -180,14 +214,65 @@ def _expected(
     return answer
 
 
-def _without_answer(refused: str, artifact: Path, measurement: MeasuredCommit) -> str:
+class AnnounceRequest(NamedTuple):
+    """A measurement to show before it has a result: the event of its run, and the target."""
+
+    event: Path
+    repository: str
+    target: str
+
+
+def announce_pull_request(context: MeasuringContext, asked: AnnounceRequest) -> str:
+    """Show that a measurement waits or runs; return the page of its check run.
+
+    Empty if there is nothing to show. Raises UserError as publishing does.
+    """
+    client, repository = github_client(context, asked.repository, "write access to checks")
+    try:
+        waiting = find_waiting(client, repository, asked.event)
+        if waiting is None:
+            return ""
+        return announce_commit(client, repository, asked.target, waiting)
+    except (UnavailableError, GithubRefusedError) as error:
+        raise UserError(
+            f"the waiting measurement was not shown: {error}; its result is reported all the same"
+        ) from error
+
+
+def announce_commit(
+    client: Client, repository: str, target: str, waiting: WaitingMeasurement
+) -> str:
+    """Show that the measurement of a commit waits or runs; return the page of its check run."""
+    commit, state = waiting.commit, waiting.state
+    text = message_while_waiting(state, commit.sha, commit.page)
+    return announce(client, PullRequestTopic(repository, commit, target, ""), text, state)
+
+
+def words_of(
+    answer: PullRequestAnswer, smallest: float | None = None, beside: MessageContext = NO_CONTEXT
+) -> Words:
+    """Return the text about an answer."""
+    if answer.measured is not None:
+        return message_of(answer.measured, smallest=smallest, context=beside)
+    return message_without_result(_OUTCOMES[answer.cause], answer.reason, beside)
+
+
+_OUTCOMES: dict[NoAnswerCause, PullRequestOutcome] = {
+    "build": PullRequestOutcome.COULD_NOT_BUILD,
+    "request": PullRequestOutcome.COULD_NOT_RUN,
+    "": PullRequestOutcome.NOT_MEASURED,
+}
+
+
+def _without_answer(refused: str, artifact: Path, measurement: MeasuredCommit) -> PullRequestAnswer:
     """Return why there is no result: an error, or how the measuring job ended."""
     place = packed_in(artifact)
     if (place / ANSWER if place.is_dir() else place).exists():
-        return refused
+        return could_not_run(refused, "request")
     if not measurement.ended:
-        return "the measuring run has no artifact"
-    return f"the measuring run ended with {measurement.ended} and without an artifact"
+        return could_not_run("the measuring run has no artifact")
+    reason = f"the measuring run ended with {measurement.ended} and without an artifact"
+    return could_not_run(reason, "request" if measurement.ended == "timed_out" else "")
 
 
 def _measured(

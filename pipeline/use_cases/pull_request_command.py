@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.notify.base.pull_request import WaitingState
 from pipeline.notify.github.acceptance import Acceptance, accept
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.command import (
     AcceptCommand,
     Command,
+    MeasuringWorkflow,
     PullRequestComment,
     is_command,
     may_ask,
@@ -18,22 +21,30 @@ from pipeline.notify.github.command import (
     read_comment,
     start_measurement,
 )
-from pipeline.notify.github.event import read_pull_request
+from pipeline.notify.github.event import WaitingMeasurement, read_pull_request
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.text.errors import UserError
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.github_client import github_client
+from pipeline.use_cases.pull_request import announce_commit
+
+_LOG = logging.getLogger(__name__)
 
 SEEN, REFUSED = "eyes", "confused"
 """The reactions to a command: it was read; it was refused."""
 
 
 class CommandRequest(NamedTuple):
-    """A comment on a pull request as GitHub reports it, and the workflow that measures."""
+    """An event of a comment.
+
+    ``workflow`` is the file name of the workflow that measures, ``branch`` the one that it runs on;
+    empty for the default branch.
+    """
 
     event: Path
     repository: str
     workflow: str
+    branch: str
 
 
 class ObeyedCommand(NamedTuple):
@@ -53,8 +64,9 @@ def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
     comment = read_comment(asked.event, repository)
     if comment is None or not is_command(comment.text):
         return ObeyedCommand(False, "the comment is no command on a pull request")
+    measuring = MeasuringWorkflow(asked.workflow, asked.branch)
     try:
-        return _obeyed(client, repository, asked.workflow, comment)
+        return _obeyed(client, repository, measuring, comment)
     except UnavailableError as error:
         raise UserError(
             f"the command was not obeyed: {error}; write it again in a new comment later"
@@ -67,7 +79,7 @@ def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
 
 
 def _obeyed(
-    client: Client, repository: str, workflow: str, comment: PullRequestComment
+    client: Client, repository: str, workflow: MeasuringWorkflow, comment: PullRequestComment
 ) -> ObeyedCommand:
     react(client, repository, comment, SEEN)
     if not may_ask(client, repository, comment.author):
@@ -84,12 +96,22 @@ def _obeyed(
 
 
 def _done(
-    client: Client, repository: str, workflow: str, comment: PullRequestComment, command: Command
+    client: Client,
+    repository: str,
+    workflow: MeasuringWorkflow,
+    comment: PullRequestComment,
+    command: Command,
 ) -> str:
     if isinstance(command, AcceptCommand):
         sha = read_pull_request(client, repository, comment.number).sha
         acceptance = Acceptance(comment.number, sha, comment.author, command.reason, comment.page)
         names = accept(client, repository, acceptance)
         return f"accepted for {comment.author}: {', '.join(names)}"
-    pull = start_measurement(client, repository, workflow, comment.number, command)
-    return f"started {workflow} for #{comment.number} at {pull.sha}"
+    commit = start_measurement(client, repository, workflow, comment.number, command)
+    waiting = WaitingMeasurement(commit=commit, state=WaitingState.QUEUED)
+    try:
+        announce_commit(client, repository, "", waiting)
+    except (UserError, GithubRefusedError, UnavailableError) as error:
+        # The measurement runs all the same.
+        _LOG.warning("that it waits was not shown: %s", error)
+    return f"started {workflow.file} for #{comment.number} at {commit.sha}"

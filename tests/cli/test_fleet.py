@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.storage.bundle import write_bundle
+from pipeline.storage.server_log import last_reaped
 from tests.cli.conftest import Nightshift
 from tests.fakes.github import FakeGithub
 from tests.fakes.hetzner import FakeHetzner
@@ -81,6 +82,8 @@ def test_a_night_up_and_down(nightshift: Nightshift, world: World) -> None:
     )
     assert last == "1 server; this month so far: 0.02 EUR of 2.00 EUR"
     assert nightshift("fleet", "reap").out == ""
+    reaped = last_reaped(Path("results"))
+    assert reaped is not None and datetime.now(UTC) - reaped < timedelta(minutes=1)
     down = nightshift("fleet", "down", "77")
     assert down.code == 0
     assert down.out.splitlines()[0] == f"deleted server {name}"

@@ -59,8 +59,8 @@ def measured(*figures: Mapping[str, Any], head: str = HEAD, **changes: Any) -> d
     }
 
 
-def not_measured(reason: str) -> dict[str, Any]:
-    return {
+def not_measured(reason: str, cause: str = "") -> dict[str, Any]:
+    return ({"cause": cause} if cause else {}) | {
         "schema_version": 1,
         "nightshift": "0.1.0",
         "status": "could not run",

@@ -40,8 +40,11 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
     assert text.summary == "postgres 17.11: scan +30.0% cpu_us/o, 2 series; confirmed"
     assert text.links == ()
     assert text.body == (
-        "**Confirmed by a second measurement: cpu_us/o of scan +30.0% in `17.11`, "
-        "and 1 more series changed.**\n"
+        "**Confirmed by a second measurement: CPU per operation (cpu_us/o) of scan +30.0% in "
+        "`17.11`, and 1 more series changed.**\n"
+        "\n"
+        "**What to do:** look for the cause between the two revisions below, and fix it or decide "
+        "as the last lines say. nightshift keeps measuring.\n"
         "\n"
         "- line: minors\n"
         "- last good: `17.10`\n"
@@ -52,8 +55,10 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "\n"
         "| step | metric | before | after | change | 95 % interval | p |\n"
         "| :--- | :--- | ---: | ---: | ---: | :---: | ---: |\n"
-        "| scan | cpu_us/o (us) | 100 | 130 | +30.0% | +29.0% to +31.0% | 0.001 |\n"
-        "| scan_range=100 | qps (1/s) | 100 | 80 | -20.0% | -21.0% to -19.0% | 0.001 |\n"
+        "| scan | CPU per operation (cpu_us/o) in us | 100 | 130 | +30.0% | +29.0% to +31.0% "
+        "| 0.001 |\n"
+        "| scan_range=100 | throughput (qps) in 1/s | 100 | 80 | -20.0% | -21.0% to -19.0% "
+        "| 0.001 |\n"
         "\n"
         "Change is relative to the level before, or in the metric's unit if that level is zero. p "
         "is\n"
@@ -205,7 +210,7 @@ def test_a_change_from_zero_is_shown_in_its_own_unit() -> None:
     stall = shift(11, math.inf, metric="stall_s").model_copy(update={"before": 0.0, "after": 5.0})
     text = notice(regression(stall), (), FACTS)
     assert text.title == "Suspected regression in postgres 17.11: scan +5 s stall_s"
-    assert "| scan | stall_s (s) | 0 | 5 | +5 s | – | 0.001 |" in text.body
+    assert "(stall_s) in s | 0 | 5 | +5 s | – | 0.001 |" in text.body
 
 
 def test_what_people_can_do_is_one_line() -> None:

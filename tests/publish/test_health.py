@@ -9,6 +9,7 @@ from sqlalchemy import Engine, update
 
 from pipeline.measure.plan import Plan
 from pipeline.model import RegressionState
+from pipeline.publish.all_groups import closing
 from pipeline.publish.health import (
     control_groups,
     machine_groups,
@@ -200,6 +201,15 @@ def test_the_digest_of_a_control_is_of_both_sides_and_reads_nothing(
 def test_a_base_of_nothing_has_no_ratio(made: tuple[Engine, Plan]) -> None:
     store, plan = made
     assert not received(control_groups(store, measured_setups(store, plan), ["r/o"])).kept
+
+
+def test_the_last_reaping_is_sent_with_each_publishing() -> None:
+    """Without a reaping there is nothing to alert on."""
+    at = BEGAN + timedelta(hours=1)
+    sent = {each.labels: each.samples for each in closing("main", at, BEGAN)}
+    reaped = labelled(f"{PREFIX}reap_timestamp_seconds", pipeline="main")
+    assert [each.value for each in sent[reaped]] == [BEGAN.timestamp()]
+    assert len(closing("main", at, None)) == 1
 
 
 EXPIRES = "nightshift_server_expires_timestamp_seconds"

@@ -25,14 +25,23 @@ BLIND = FigureVerdict(
     ("rows", "moved", "said"),
     [
         ([row("same", 0.001)], (), "no regression"),
-        ([row("same", 0.001), row("better", 0.2)], (), "no regression, 1 better"),
+        (
+            [row("same", 0.001), row("better", 0.2)],
+            (),
+            "no regression, faster: scan has 20.0 % more throughput (+19.0 to +21.0 %)",
+        ),
         ([row("undecided", -0.01)], (), "no regression found, 1 undecided"),
         (
             [row("worse", -0.05), row("worse", -0.1, "a"), row("undecided", 0.0)],
             (),
-            "2 of 3 figures worse, most of all a qps by -10.0%, 1 undecided",
+            "slower: a has 10.0 % less throughput (-11.0 to -9.0 %); 2 of 3 figures worse, "
+            "1 undecided",
         ),
-        ([row("failed", 0.0), row("better", 0.2)], (), "1 step of head failed, 1 better"),
+        (
+            [row("failed", 0.0), row("better", 0.2)],
+            (),
+            "broken: scan fails on head, but not on base, 1 better",
+        ),
         ([row("worse", -0.05)], ("x",), "undecided: the machine changed during the comparison"),
     ],
 )
@@ -73,7 +82,9 @@ def test_a_pull_request_reads_the_verdict_first_and_the_worst_row_first() -> Non
     )
     lines = text.splitlines()
     assert lines[0] == "<!-- nightshift compare -->"
-    assert lines[1].startswith("### 1 of 3 figures worse, most of all scan qps by -5.0%")
+    assert lines[1].startswith(
+        "### Slower: scan has 5.0 % less throughput (-6.0 to -4.0 %); 1 of 3"
+    )
     table = [line for line in lines if line.startswith("|")]
     assert table[2] == "| scan | qps | 0.950 | 0.940 to 0.960 | **worse** |  | 5 |"
     assert table[4].startswith("| a\\|b | qps |")

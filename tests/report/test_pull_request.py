@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipeline.experiments.pull_request import PullRequestRuns, read_answer
-from pipeline.notify.base.pull_request import PullRequestOutcome
-from pipeline.report.pull_request import message_of, message_without_result
+from pipeline.notify.base.pull_request import WITHOUT_RESULT, PullRequestOutcome
+from pipeline.report.pull_request import MessageContext, message_of, message_without_result
 from tests.notify.answers import BASE, HEAD, levels, measured
 
 
@@ -32,23 +32,30 @@ BROKEN = levels(blocks=2) | {"base": NONE, "head": NONE, "control": NONE}
         (
             [SCAN, levels()],
             PullRequestOutcome.PASSED,
-            "No regression in 2 figures; point-query_range=100 cpu_us/o -0.0% at worst",
+            "No regression in 2 figures; worst: point-query_range=100, CPU per operation +0.0 %",
         ),
         (
             [SCAN, levels(change=0.1)],
             PullRequestOutcome.REGRESSION,
-            "1 of 2 figures worse, most of all point-query_range=100 cpu_us/o by +10.0%",
+            "Slower: point-query_range=100 has 10.0 % more CPU per operation (+6.6 to +13.4 %); "
+            "1 of 2 figures worse",
         ),
-        ([FAILED], PullRequestOutcome.REGRESSION, "1 step of head failed"),
+        (
+            [FAILED],
+            PullRequestOutcome.REGRESSION,
+            "Broken: point-query_range=100 fails on head, but not on base",
+        ),
         (
             [levels(blocks=1, change=0.1)],
             PullRequestOutcome.UNDECIDED,
-            "Undecided: 1 of 1 figure; point-query_range=100 cpu_us/o +9.9% at worst",
+            "Undecided: 1 of 1 figure; worst: point-query_range=100, CPU per operation: "
+            "any change is possible",
         ),
         (
             [BROKEN],
             PullRequestOutcome.UNDECIDED,
-            "Undecided: 1 of 1 figure; point-query_range=100 cpu_us/o without a figure",
+            "Undecided: 1 of 1 figure; worst: point-query_range=100, CPU per operation: "
+            "without a figure",
         ),
         (
             [levels(change=0.1, control=0.1)],
@@ -58,7 +65,7 @@ BROKEN = levels(blocks=2) | {"base": NONE, "head": NONE, "control": NONE}
         (
             [levels(change=-0.2), SCAN],
             PullRequestOutcome.PASSED,
-            "No regression in 2 figures; scan_range=100 qps +0.1% at worst",
+            "Faster: point-query_range=100 has 20.0 % less CPU per operation (-22.5 to -17.5 %)",
         ),
     ],
 )
@@ -72,7 +79,9 @@ def test_the_title_has_the_outcome_and_the_worst_figure(
 
 def test_the_worst_rows_come_first_and_the_command_measures_them_again() -> None:
     worse = [levels(f"step{number}", change=number / 50) for number in range(2, 7)]
-    words = message_of(read(SCAN, *worse, workload="short"), number=12, config="ci/nightshift.toml")
+    words = message_of(
+        read(SCAN, *worse, workload="short"), context=MessageContext(12, "ci/nightshift.toml")
+    )
     rows = [line for line in words.body.splitlines() if line.startswith("| step")]
     assert [row.split()[1] for row in rows[1:]] == [f"step{number}" for number in (6, 5, 4, 3, 2)]
     fetch, command = (line.strip() for line in words.body.splitlines() if line.startswith("    "))
@@ -96,8 +105,8 @@ def test_the_usual_workload_has_no_name_in_a_configuration() -> None:
 def test_changes_are_annotated_both_ways() -> None:
     words = message_of(read(SCAN, levels(change=0.1), levels("scan", change=-0.1)))
     assert [(note.regression, note.title) for note in words.notes] == [
-        (True, "point-query_range=100 cpu_us/o +10.0%"),
-        (False, "scan cpu_us/o -10.0%"),
+        (True, "point-query_range=100 cpu_us/o +10.0 %"),
+        (False, "scan cpu_us/o -10.0 %"),
     ]
     (failed,) = message_of(read(FAILED)).notes
     assert failed.message == "point-query_range=100 fails on head but not on base."
@@ -105,9 +114,12 @@ def test_changes_are_annotated_both_ways() -> None:
     assert len(message_of(read(*many)).notes) == 50
 
 
-def test_what_could_not_run_says_so_with_its_reason_as_code() -> None:
-    words = message_without_result("sqlite3.c:1: error: `x` @octocat <img> ##[error] #1")
-    assert words.outcome is PullRequestOutcome.COULD_NOT_RUN
-    assert words.title == "Could not run"
-    assert words.body.splitlines()[-1].startswith("``sqlite3.c:1: error: `x` @octocat <img> # #[er")
+@pytest.mark.parametrize("outcome", WITHOUT_RESULT)
+def test_a_missing_result_says_why_and_what_to_do(outcome: PullRequestOutcome) -> None:
+    words = message_without_result(outcome, "sqlite3.c:1: error: `x` @octocat <img> ##[error] #1")
+    assert words.outcome is outcome
+    assert words.title.startswith(f"{outcome.value.capitalize()}: sqlite3.c:1: error: `x` @")
+    assert "@octocat" not in words.title
+    assert words.body.splitlines()[2].startswith("``sqlite3.c:1: error: `x` @octocat <img> # #[er")
     assert "Whether this change is slower is unknown." in words.body
+    assert "**What to do:**" in words.body

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.real.workflows.act import ROOT, references
+from tests.real.workflows.act import ROOT, make_repository, references
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
@@ -110,6 +112,37 @@ def test_servers_go_whatever_happens() -> None:
     teardown = jobs_of_a_night["teardown"]
     assert set(teardown["needs"]) == jobs_of_a_night.keys() - {"teardown"}
     assert "always()" in teardown["if"]
+
+
+def test_each_measurement_of_a_pull_request_has_a_cache_of_its_own(tmp_path: Path) -> None:
+    """What its code leaves in a cache, no other job of the runner finds."""
+    repository, temp = tmp_path / "repository", tmp_path / "temp"
+    temp.mkdir()
+    make_repository(repository, {"a": "b"})
+    (tmp_path / "nightshift").write_text('#!/bin/sh\necho "cache=$NIGHTSHIFT_CACHE"\n')
+    (tmp_path / "nightshift").chmod(0o755)
+    environ = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "RUNNER_TEMP": str(temp),
+        **dict.fromkeys(("BASE", "HEAD"), "HEAD"),
+        **dict.fromkeys(("STEPS", "SMALLEST"), ""),
+        "TARGET": "sqlite",
+        "CONFIG": "nightshift.toml",
+        "MODE": "count",
+        "BUDGET": "1m",
+        "MINUTES": "10",
+    }
+    script = ROOT / ".github/actions/measure-pull-request/measure"
+    caches = set()
+    for _ in range(2):
+        done = subprocess.run(
+            ["bash", str(script)], env=environ, check=True, capture_output=True, text=True
+        )
+        (cache,) = re.findall(r"^cache=(.+)$", done.stdout, re.MULTILINE)
+        assert Path(cache).is_relative_to(temp)
+        caches.add(cache)
+    assert len(caches) == 2
 
 
 def test_what_runs_code_of_a_pull_request_is_never_what_may_write() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipeline.model import Frozen, Regression
 
@@ -72,6 +72,14 @@ class PersonDecision(Frozen):
     note: str = ""
 
 
+class RegressedCommit(Frozen):
+    """The commit that a regression began with: its hash, and its repository as OWNER/NAME."""
+
+    repository: str
+    sha: str
+    target: str
+
+
 class SinkAction(Frozen):
     """What a sink did for a regression: created, updated or closed its report.
 
@@ -90,6 +98,15 @@ class SinkResult(Frozen):
 
     actions: tuple[SinkAction, ...] = ()
     left: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class PullRequestReader(Protocol):
+    """A sink that knows what was accepted in the pull requests of merged commits."""
+
+    def accepted(self, commits: Mapping[str, RegressedCommit]) -> Sequence[PersonDecision]:
+        """Return the decisions about regressions, given by fingerprint with their commits."""
+        ...
 
 
 class Sink(Protocol):

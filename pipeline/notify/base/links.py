@@ -48,6 +48,12 @@ def compare_address(supply: Supply | None, good: str, bad: str) -> str:
     return f"{found[0]}{found[1].compare}{quote(good, safe='')}...{quote(bad, safe='')}"
 
 
+def repository_name(supply: Supply | None) -> str:
+    """Return OWNER/NAME of a repository; empty if its site is unknown."""
+    found = _repository(supply)
+    return found[0].partition("://")[2].partition("/")[2] if found else ""
+
+
 def _repository(supply: Supply | None) -> tuple[str, Forge] | None:
     """Return a repository's web address and hosting site; None if the site is unknown."""
     if supply is None or supply.kind not in ("git", "tags"):

@@ -7,12 +7,41 @@ from typing import NamedTuple
 
 
 class PullRequestOutcome(StrEnum):
-    """The verdict on a pull request, as passed or regressed."""
+    """The outcome of measuring a pull request.
+
+    ``could not build``: the build of head failed. ``could not run``: somebody has to correct the
+    request or look at what was sent. ``not measured``: the machine or the job failed, and the pull
+    request is not to blame.
+    """
 
     PASSED = "passed"
     REGRESSION = "regression"
     UNDECIDED = "undecided"
+    COULD_NOT_BUILD = "could not build"
     COULD_NOT_RUN = "could not run"
+    NOT_MEASURED = "not measured"
+
+
+WITHOUT_RESULT = (
+    PullRequestOutcome.COULD_NOT_BUILD,
+    PullRequestOutcome.COULD_NOT_RUN,
+    PullRequestOutcome.NOT_MEASURED,
+)
+"""The outcomes without a measurement."""
+
+
+class WaitingState(StrEnum):
+    """The states of a measurement that has not ended."""
+
+    QUEUED = "queued"
+    IN_PROGRESS = "in_progress"
+
+
+class WaitingText(NamedTuple):
+    """The text of a check run before there is a result: a plain title, and markdown."""
+
+    title: str
+    body: str
 
 
 class Note(NamedTuple):

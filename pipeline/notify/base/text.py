@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from pipeline.model import Culprit, Regression, RegressionKind, RegressionState, Shift
-from pipeline.model.metrics import METRICS, change
+from pipeline.model.metrics import METRICS, change, plain_name
 from pipeline.notify.base import Link, Notice
 from pipeline.notify.base.choose import GONE
 from pipeline.notify.base.links import Lookup, Pages, RevisionOrigin, between
@@ -42,6 +42,25 @@ _VERDICT = {
     RegressionState.RESOLVED: "Resolved: the newest revisions are as good as those before it",
     RegressionState.WONT_FIX: "Won't fix",
 }
+
+
+_WHAT_TO_DO = {
+    RegressionState.SUSPECTED: (
+        "There is nothing to do yet: nightshift measures both revisions again before it reports."
+    ),
+    RegressionState.CONFIRMED: (
+        "**What to do:** look for the cause between the two revisions below, and fix it or decide "
+        "as the last lines say. nightshift keeps measuring."
+    ),
+    RegressionState.REJECTED: "There is nothing to do: there was no change.",
+    RegressionState.ACKNOWLEDGED: (
+        "Somebody knows about this. There is nothing else to do: nightshift reports when the "
+        "regression is gone."
+    ),
+    RegressionState.RESOLVED: "There is nothing to do.",
+    RegressionState.WONT_FIX: "Somebody decided to leave it as it is. There is nothing to do.",
+}
+"""What the reader does next, by state."""
 
 
 class Facts(NamedTuple):
@@ -121,6 +140,13 @@ def _named(name: str) -> str:
     return cell(_brief(name))
 
 
+def _in_words(metric: str) -> str:
+    """Return the plain name of a metric with its symbol; an unknown one has only its symbol."""
+    plain = plain_name(metric)
+    symbol = _named(metric)
+    return symbol if plain == metric else f"{plain} ({symbol})"
+
+
 def _label(revision: str) -> str:
     return code(_brief(revision))
 
@@ -141,6 +167,8 @@ def _where(regression: Regression) -> str:
 def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) -> str:
     before = [
         _verdict(regression, beside),
+        "",
+        _WHAT_TO_DO[regression.state],
         "",
         *_about(regression, facts),
         "",
@@ -224,7 +252,7 @@ def _verdict(regression: Regression, beside: Sequence[Regression]) -> str:
     if regression.state in GONE and standing:
         left = "; other regressions with the same cause remain"
     return (
-        f"**{_VERDICT[regression.state]}: {_named(shift.series.metric)} of "
+        f"**{_VERDICT[regression.state]}: {_in_words(shift.series.metric)} of "
         f"{_named(shift.series.step)} {change(shift)} {_at(regression)}"
         f"{others}{left}.**"
     )
@@ -323,12 +351,13 @@ def _fitting(rows: Sequence[str]) -> list[str]:
 
 def _row(shift: Shift, setup: bool) -> str:
     known = METRICS.get(shift.series.metric)
-    metric = shift.series.metric + (f" ({known.unit})" if known is not None and known.unit else "")
+    metric = _in_words(shift.series.metric)
+    metric += f" in {known.unit}" if known is not None and known.unit else ""
     interval = "–"
     if math.isfinite(shift.effect):
         interval = f"{shift.effect_low:+.1%} to {shift.effect_high:+.1%}"
     return (
-        f"| {_named(shift.series.step)} | {_named(metric)} | {show_figure(shift.before, 5)} | "
+        f"| {_named(shift.series.step)} | {metric} | {show_figure(shift.before, 5)} | "
         f"{show_figure(shift.after, 5)} | {change(shift)} | {interval} | {shift.pvalue:.2g} |"
         + (f" {cell(_setup(shift))} |" if setup else "")
     )

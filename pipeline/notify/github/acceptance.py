@@ -29,7 +29,11 @@ class Acceptance(NamedTuple):
     def text(self) -> str:
         """The decision to accept a regression, as markdown."""
         where = f" ([comment](<{self.page}>))" if self.page else ""
-        return f"**Accepted** by {code(self.author)}: {code(self.reason)}{where}"
+        return (
+            f"**Accepted** by {code(self.author)}: {code(self.reason)}{where}\n\n"
+            "There is nothing to do: this check does not block. The next measurement is judged "
+            "anew. What was accepted:"
+        )
 
 
 def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]:
@@ -52,7 +56,7 @@ def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]
         )
     for check in checks:
         author, reason = inert(acceptance.author), inert(acceptance.reason)
-        summary = f"{acceptance.text}\n\n{check['output']['summary'] or ''}"
+        summary = f"{acceptance.text}\n\n{_without_advice(check['output']['summary'] or '')}"
         output = {
             "title": title(f"{ACCEPTED}{author}: {reason}"),
             "summary": fit(summary, SUMMARY_ROOM),
@@ -62,6 +66,12 @@ def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]
         made(partial(client.write, "PATCH", place, payload))
     _extend_comments(client, repository, acceptance, checks)
     return [str(check["name"]) for check in checks]
+
+
+def _without_advice(text: str) -> str:
+    """Return a text without the paragraph that says what to do about the regression."""
+    parts = text.split("\n\n")
+    return "\n\n".join(part for part in parts if not part.startswith("**What to do:**"))
 
 
 def _extend_comments(
@@ -77,7 +87,7 @@ def _extend_comments(
         marker, _, rest = (comment["body"] or "").partition("\n")
         if ((comment["user"] or {}).get("login"), marker) not in ours:
             continue
-        text = fit(f"{acceptance.text}\n\n{rest}", ROOM - len(marker) - 1)
+        text = fit(f"{acceptance.text}\n\n{_without_advice(rest)}", ROOM - len(marker) - 1)
         change = partial(
             client.write,
             "PATCH",

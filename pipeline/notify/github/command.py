@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import (
-    PullRequestHead,
+    MeasuredCommit,
     check_event_repository,
     read_event,
     read_pull_request,
@@ -183,10 +183,25 @@ def react(client: Client, repository: str, comment: PullRequestComment, content:
     client.write("POST", place, {"content": content})
 
 
+class MeasuringWorkflow(NamedTuple):
+    """The file name of the workflow that measures, and the branch that it runs on.
+
+    An empty branch is the default one. What runs on another branch cannot write the caches that
+    the default branch reads.
+    """
+
+    file: str
+    branch: str = ""
+
+
 def start_measurement(
-    client: Client, repository: str, workflow: str, number: int, command: MeasureCommand
-) -> PullRequestHead:
-    """Start the workflow that measures, with the commits as they are now; return them.
+    client: Client,
+    repository: str,
+    workflow: MeasuringWorkflow,
+    number: int,
+    command: MeasureCommand,
+) -> MeasuredCommit:
+    """Start the workflow that measures, with the commits as they are now; return head and run.
 
     What is pushed later is not what a maintainer asked for. Raises UserError for a closed pull
     request, and for a workflow that does not exist or does not accept the arguments.
@@ -199,13 +214,21 @@ def start_measurement(
         inputs["steps"] = " ".join(command.steps)
     if command.mode:
         inputs["mode"] = command.mode
-    branch = client.read(f"/repos/{repository}")["default_branch"]
-    place = f"/repos/{repository}/actions/workflows/{quote(workflow, safe='')}/dispatches"
+    branch = workflow.branch or client.read(f"/repos/{repository}")["default_branch"]
+    place = f"/repos/{repository}/actions/workflows/{quote(workflow.file, safe='')}/dispatches"
+    asked = {"ref": branch, "inputs": inputs, "return_run_details": True}
     try:
-        client.write("POST", place, {"ref": branch, "inputs": inputs})
+        run = client.write("POST", place, asked) or {}
     except GithubRefusedError as error:
         raise UserError(
-            f"{workflow} was not started ({error}); its trigger workflow_dispatch must have the "
-            f"inputs {', '.join(inputs)}"
+            f"{workflow.file} was not started ({error}); it must be on the branch {branch}, and "
+            f"its trigger workflow_dispatch must have the inputs {', '.join(inputs)}"
         ) from error
-    return pull
+    return MeasuredCommit(
+        sha=pull.sha,
+        # GitHub Enterprise Server before 3.21 does not return the run.
+        run=str(run.get("workflow_run_id", "")),
+        page=str(run.get("html_url", "")),
+        number=number,
+        current=True,
+    )

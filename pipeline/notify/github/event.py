@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.model import Frozen
+from pipeline.notify.base.pull_request import WaitingState
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
 from pipeline.text.errors import UserError
@@ -70,9 +71,15 @@ class _Run(_WorkflowRun):
     head_branch: str | None = None
     head_repository: _Repository | None = None
     display_title: str = ""
+    status: str = ""
     conclusion: str | None = None
     html_url: str = ""
     pull_requests: tuple[_Numbered, ...] = ()
+
+
+class _Job(_WorkflowRun):
+    status: str
+    conclusion: str | None = None
 
 
 class _Inputs(_WorkflowRun):
@@ -119,8 +126,12 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
     return PullRequestHead(sha=pull.head.sha, base=pull.base.sha, open=pull.state == "open")
 
 
-def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCommit:
+def find_measurement(
+    client: Client, repository: str, file: Path, branch: str = ""
+) -> MeasuredCommit:
     """Return which commit of which pull request a workflow run has measured.
+
+    The title of a run that was started by hand counts on the default branch, and on ``branch``.
 
     Raises UserError for an event of another repository, and for one without a pull request.
     """
@@ -130,13 +141,49 @@ def find_measurement(client: Client, repository: str, file: Path) -> MeasuredCom
     if run is None and event.inputs is not None and event.inputs.run:
         run = _run(client, repository, event.inputs.run)
     if run is not None:
-        return _of_run(client, repository, run, event.repository.default_branch)
+        return _of_run(
+            client, repository, run, tuple(filter(None, (event.repository.default_branch, branch)))
+        )
     if event.pull_request is not None:
         pull = event.pull_request
         return _of_pull(MeasuredCommit(sha=pull.head.sha), _pull(client, repository, pull.number))
     raise UserError(
         f"{file} describes neither a workflow run nor a pull request; give the file that "
         "GITHUB_EVENT_PATH names"
+    )
+
+
+class WaitingMeasurement(Frozen):
+    """A measurement that has not ended, and whether it waits for a machine or runs."""
+
+    commit: MeasuredCommit
+    state: WaitingState
+
+
+def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurement | None:
+    """Return the measurement of a run that was requested or began, as it is now.
+
+    None if it has ended meanwhile, waits for an approval, or measures nothing because its label is
+    missing. Raises UserError for an event without a workflow run, and for one of another
+    repository.
+    """
+    event = _read(file)
+    if event.repository.full_name.casefold() != repository.casefold():
+        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+    if event.workflow_run is None:
+        raise UserError(f"{file} is not an event of workflow_run; give that of GITHUB_EVENT_PATH")
+    # Events may arrive late, so the state is asked for.
+    run = _run(client, repository, str(event.workflow_run.id))
+    if run.status == "completed":
+        return None
+    place = f"/repos/{repository}/actions/runs/{run.id}/jobs"
+    jobs = [_Job.model_validate(each) for each in client.read_all(place, "jobs")]
+    if jobs and all(job.conclusion == "skipped" for job in jobs):
+        return None
+    running = any(job.status == "in_progress" for job in jobs)
+    return WaitingMeasurement(
+        commit=_of_run(client, repository, run, (event.repository.default_branch,)),
+        state=WaitingState.IN_PROGRESS if running else WaitingState.QUEUED,
     )
 
 
@@ -177,7 +224,9 @@ def _read(file: Path) -> _WorkflowEvent:
     return read_event(file, _WorkflowEvent, "a GitHub event")
 
 
-def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> MeasuredCommit:
+def _of_run(
+    client: Client, repository: str, run: _Run, branches: tuple[str, ...]
+) -> MeasuredCommit:
     found = MeasuredCommit(
         sha=run.head_sha,
         run=str(run.id),
@@ -188,17 +237,20 @@ def _of_run(client: Client, repository: str, run: _Run, default_branch: str) -> 
     head = run.head_repository
     if run.event == "pull_request":
         return found if head is None else _of_branch(client, repository, run, head, found)
+    if run.event == "merge_group":
+        # GitHub's own commit of several pull requests; it has a check run and no comment.
+        return found
     if run.event != "workflow_dispatch":
         raise UserError(
             f"a workflow run started by {run.event} does not measure a pull request; use "
-            "pull_request or workflow_dispatch"
+            "pull_request, merge_group or workflow_dispatch"
         )
-    # The name of such a run is written by the default branch's workflow, or else by anybody who can
-    # push a branch.
+    # The name of such a run is written by the workflow of a known branch, or else by anybody who
+    # can push one.
     own = head is not None and head.full_name.casefold() == repository.casefold()
-    if not own or run.head_branch != default_branch:
+    if not own or run.head_branch not in branches:
         raise UserError(
-            f"the run {run.id} was not started on the branch {default_branch}, so its "
+            f"the run {run.id} was not started on the branch {branches[0]}, so its "
             "result is not reported"
         )
     number = _NUMBER.search(run.display_title)

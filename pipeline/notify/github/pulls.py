@@ -8,7 +8,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from pipeline.notify.base.pull_request import PullRequestOutcome, Words
+from pipeline.notify.base.pull_request import (
+    WITHOUT_RESULT,
+    PullRequestOutcome,
+    WaitingState,
+    WaitingText,
+    Words,
+)
 from pipeline.notify.github.client import Client
 from pipeline.notify.github.event import MeasuredCommit
 from pipeline.notify.github.failures import GithubRefusedError, UnknownError
@@ -28,17 +34,22 @@ CONCLUSIONS = {
     PullRequestOutcome.PASSED: "success",
     PullRequestOutcome.REGRESSION: "failure",
     PullRequestOutcome.UNDECIDED: "neutral",
+    PullRequestOutcome.COULD_NOT_BUILD: "action_required",
     PullRequestOutcome.COULD_NOT_RUN: "action_required",
+    PullRequestOutcome.NOT_MEASURED: "neutral",
 }
-"""The conclusion of a check run by outcome. No two outcomes look alike."""
+"""The conclusion of a check run by outcome. A required check passes as neutral: what the pull
+request is not to blame for does not block it."""
 
 STATES = {
     PullRequestOutcome.PASSED: "success",
     PullRequestOutcome.REGRESSION: "failure",
     PullRequestOutcome.UNDECIDED: "pending",
+    PullRequestOutcome.COULD_NOT_BUILD: "error",
     PullRequestOutcome.COULD_NOT_RUN: "error",
+    PullRequestOutcome.NOT_MEASURED: "pending",
 }
-"""The state of a status by outcome; an undecided measurement is pending."""
+"""The state of a status by outcome; one without a decision is pending."""
 
 ATTEMPTS = 3
 """Attempts of a write whose success is unknown, with a check in between. A second check run with
@@ -50,10 +61,9 @@ _BEFORE = {
     PullRequestOutcome.UNDECIDED: (
         "This comment reported a regression before; whether it is gone is **undecided**."
     ),
-    PullRequestOutcome.COULD_NOT_RUN: (
-        "This comment reported a regression before; whether it is gone is **unknown**."
-    ),
-}
+} | dict.fromkeys(
+    WITHOUT_RESULT, "This comment reported a regression before; whether it is gone is **unknown**."
+)
 """The first line of a comment that exists because of an earlier regression."""
 
 
@@ -91,10 +101,29 @@ class PullRequestTopic(NamedTuple):
         return f"{NAME} {found.run or found.sha} {self.target} {self.machine_class}".rstrip()
 
     @property
+    def waiting_keys(self) -> frozenset[str]:
+        """The keys of the check run of the same run while it waits: its class is unknown then."""
+        found = self.measurement
+        less = (self, *self._less_known())
+        keys = {each.key for each in less}
+        # A run whose id was not known when it was started.
+        started = (each._replace(measurement=found.model_copy(update={"run": ""})) for each in less)
+        return frozenset(keys | {each.key for each in started})
+
+    def covers(self, name: str) -> bool:
+        """Whether a check run with this name is of the subject, or of a more specific one."""
+        if self.machine_class:
+            return name == self.name
+        prefix = f"{NAME} / {self.target} on " if self.target else f"{NAME} / "
+        return name == self.name or name.startswith(prefix)
+
+    def _less_known(self) -> tuple[PullRequestTopic, ...]:
+        return self._replace(target="", machine_class=""), self._replace(machine_class="")
+
+    @property
     def provisional_names(self) -> frozenset[str]:
         """The names of the check run before target and class were known."""
-        less = (self._replace(target="", machine_class=""), self._replace(machine_class=""))
-        return frozenset(each.name for each in less) - {self.name}
+        return frozenset(each.name for each in self._less_known()) - {self.name}
 
     @property
     def marker(self) -> str:
@@ -171,19 +200,19 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Mar
         payload["details_url"] = found.page
 
     def present() -> Any:
-        place = f"{subject.path}/commits/{found.sha}/check-runs"
-        listed = list(client.read_all(place, "check_runs", filter="all"))
+        ours = _our_checks(client, subject)
+        # Another attempt at the run has a check run that waits, beside that of the first attempt.
+        waiting = [
+            each
+            for each in ours
+            if each["status"] != "completed" and each["external_id"] in subject.waiting_keys
+        ]
         # The same app may have written our words for somebody else.
-        same = [each for each in listed if each["external_id"] == subject.key]
+        same = [each for each in ours if each["external_id"] == subject.key]
         # The check run of a failed measurement would otherwise remain beside that of its successful
         # repetition.
-        before = [
-            each
-            for each in listed
-            if each["name"] in subject.provisional_names
-            and str(each["external_id"]).startswith(f"{NAME} ")
-        ]
-        return next(iter(same + before), None)
+        before = [each for each in ours if each["name"] in subject.provisional_names]
+        return next(iter(waiting + same + before), None)
 
     check = present()
     accepted = (
@@ -212,7 +241,19 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Mar
             lambda: client.write("PATCH", place, _with_annotations(payload, new)),
             lambda: found if (found := present()) and not _differs(found, payload) else None,
         )
+    _hide_provisional(client, subject, int(check["id"]))
     return _Marked(str(check["html_url"]), f"{check['app']['slug']}[bot]", accepted)
+
+
+def _hide_provisional(client: Client, subject: PullRequestTopic, number: int) -> None:
+    """Give check runs before this one its name, as GitHub shows the newest of each name only.
+
+    A measurement that was cancelled or failed before its machine class was known left them.
+    """
+    for each in _our_checks(client, subject):
+        if each["name"] in subject.provisional_names and int(each["id"]) < number:
+            place = f"{subject.path}/check-runs/{each['id']}"
+            client.write("PATCH", place, {"name": subject.name})
 
 
 def _differs(check: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
@@ -246,6 +287,71 @@ def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> lis
         }
         for note in words.notes
     ]
+
+
+def announce(
+    client: Client, subject: PullRequestTopic, waiting: WaitingText, state: WaitingState
+) -> str:
+    """Show in a check run that a measurement waits or runs; return its page. Idempotent.
+
+    The check run has the name of an earlier measurement of the same commit, whose verdict it
+    replaces. :func:`publish` completes it.
+    """
+    found = subject.measurement
+    ours = _of_this_target(client, subject)
+    unfinished = next((each for each in ours if each["status"] != "completed"), None)
+    names = {str(each["name"]) for each in ours if subject.covers(str(each["name"]))}
+    payload: dict[str, Any] = {
+        "name": names.pop() if len(names) == 1 else subject.name,
+        "external_id": subject.key,
+        "status": state.value,
+        "output": {"title": waiting.title, "summary": waiting.body},
+    }
+    if found.page:
+        payload["details_url"] = found.page
+    if unfinished is None:
+        whole = {"head_sha": found.sha, **payload}
+        check = made(
+            lambda: client.write("POST", f"{subject.path}/check-runs", whole),
+            lambda: _first(
+                [each for each in _of_this_target(client, subject) if each["status"] != "completed"]
+            ),
+        )
+        return str(check["html_url"])
+    payload["name"] = unfinished["name"]
+    if unfinished["external_id"] != subject.key or _differs(
+        unfinished, {**payload, "conclusion": None}
+    ):
+        place = f"{subject.path}/check-runs/{unfinished['id']}"
+        made(lambda: client.write("PATCH", place, payload))
+    return str(unfinished["html_url"])
+
+
+def is_superseded(client: Client, subject: PullRequestTopic) -> bool:
+    """Whether another measurement took the place of this one, which was cancelled.
+
+    Its check run is then another run's, and a check run of its own would hide that one.
+    """
+    ours = _of_this_target(client, subject)
+    own = any(each["external_id"] in subject.waiting_keys for each in ours)
+    return bool(ours) and not own
+
+
+def _of_this_target(client: Client, subject: PullRequestTopic) -> list[Any]:
+    """Return nightshift's check runs on the commit for the target, the newest first."""
+    return [
+        each
+        for each in _our_checks(client, subject)
+        if subject.covers(str(each["name"])) or each["name"] in subject.provisional_names
+    ]
+
+
+def _our_checks(client: Client, subject: PullRequestTopic) -> list[Any]:
+    """Return nightshift's check runs on the commit, the newest first."""
+    place = f"{subject.path}/commits/{subject.measurement.sha}/check-runs"
+    listed = client.read_all(place, "check_runs", filter="all")
+    ours = [each for each in listed if str(each["external_id"]).startswith(f"{NAME} ")]
+    return sorted(ours, key=lambda each: -int(each["id"]))
 
 
 # --- statuses ------------------------------------------------------------------------

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipeline.config import GithubSection
-from pipeline.notify.base import Cause, PersonDecision, SinkAction, SinkResult, Words
+from pipeline.notify.base import (
+    Cause,
+    PersonDecision,
+    RegressedCommit,
+    SinkAction,
+    SinkResult,
+    Words,
+)
 from pipeline.notify.base.choose import ReportedRegression, choose
 from pipeline.notify.base.preview import Show
+from pipeline.notify.github.accepted_commits import accepted_regressions
 from pipeline.notify.github.client import Client, GithubClock
 from pipeline.notify.github.decisions import Reading
 from pipeline.notify.github.failures import GithubRefusedError, UnavailableError
@@ -80,6 +88,23 @@ class GithubSink:
                     f"people's decisions were not read; they are read the next time: {error}"
                 )
         return sorted(found, key=lambda decision: decision.at)
+
+    def accepted(self, commits: Mapping[str, RegressedCommit]) -> Sequence[PersonDecision]:
+        """Return what maintainers accepted in the pull requests of commits of this repository."""
+        own = self._section.repository.casefold()
+        here = {
+            fingerprint: commit
+            for fingerprint, commit in commits.items()
+            if commit.repository.casefold() == own
+        }
+        try:
+            return accepted_regressions(self._client, self._section.repository, here)
+        except UnavailableError as error:
+            self._left.append(
+                "what was accepted in pull requests was not read; it is read the next time: "
+                f"{error}"
+            )
+            return []
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Create issues for new regressions, and update the others."""

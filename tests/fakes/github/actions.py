@@ -30,7 +30,7 @@ def run_of(call: Call) -> Run:
 
 
 def _shown(call: Call, run: Run) -> dict[str, object]:
-    return call.shapes.run(call.repository, call.repositories[run.head], run)
+    return call.shapes.run(call.repository, call.repositories.get(run.head), run)
 
 
 @routes("GET", "/{repo}/actions/runs", "actions:read")
@@ -66,6 +66,12 @@ def get_run(call: Call) -> Answer:
     return Answer(200, _shown(call, run_of(call)))
 
 
+@routes("GET", "/{repo}/actions/runs/{run:int}/jobs", "actions:read")
+def list_jobs(call: Call) -> Answer:
+    """List the job of a run; there is one, which is skipped if the run's conditions do not hold."""
+    return listing([call.shapes.job(call.repository, run_of(call))], "jobs")
+
+
 @routes("GET", "/{repo}/actions/workflows", "actions:read")
 def list_workflows(call: Call) -> Answer:
     found = call.repository.workflows.all(call.until)
@@ -88,7 +94,7 @@ def dispatch(call: Call) -> Answer:
         raise Refused(404, "Not Found")
     ref = call.required("ref", resource="Dispatch")
     branch = ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
-    if branch != repository.default_branch:
+    if branch not in {repository.default_branch, *repository.branches}:
         raise Refused(422, f"No ref found for: {ref}")
     inputs = call.body.get("inputs") or {}
     if not isinstance(inputs, dict):
@@ -115,7 +121,7 @@ def dispatch(call: Call) -> Answer:
 
 def _shown_artifact(call: Call, artifact: Artifact) -> dict[str, object]:
     run = call.repository.runs.get(artifact.run)
-    head = call.repositories[run.head] if run else call.repository
+    head = call.repositories.get(run.head if run else "", call.repository)
     return call.shapes.artifact(call.repository, artifact, run, head.id)
 
 

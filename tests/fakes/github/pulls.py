@@ -106,7 +106,7 @@ def get_commit(call: Call) -> Answer:
 
 @routes("GET", "/{repo}/commits/{sha}/pulls", "pull_requests:read")
 def list_pulls_of_commit(call: Call) -> Answer:
-    """List the pull requests with a commit, but for those of forks.
+    """List the pull requests with a commit, but for those of forks that are not merged.
 
     GitHub knows those by the branch of the fork alone: ``pulls?head=owner:branch``.
     """
@@ -117,7 +117,11 @@ def list_pulls_of_commit(call: Call) -> Answer:
         [
             issue
             for issue in call.repository.pulls(call.until)
-            if issue.pull and issue.pull.sha == sha and issue.pull.head == own
+            if issue.pull
+            and (
+                (issue.pull.sha == sha and issue.pull.head == own)
+                or (issue.pull.merged and issue.pull.merge_sha == sha)
+            )
         ],
     )
 

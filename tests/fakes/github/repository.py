@@ -69,6 +69,8 @@ class Repository:
         self.settings = Settings()
         self.created = self.pushed = ledger.now()
         self.tip = f"{self.id:040x}"
+        self.branches: set[str] = set()
+        """Branches beside the default one; they are at its tip."""
         self.commits: set[str] = {self.tip}
         self.numbers = 0
         self.issues: Kept[Issue] = Kept()
@@ -346,6 +348,15 @@ class Repository:
         self.push(sha)
         return self._changed(issue, pull=replace(issue.pull, sha=sha))
 
+    def merge(self, user: str, number: int, sha: str) -> Issue:
+        """Merge a pull request as a commit, by merging, squashing or rebasing."""
+        issue = self.issue(number)
+        assert issue.pull is not None, f"#{number} is no pull request"
+        self.push(sha)
+        self.tip = sha
+        self._changed(issue, pull=replace(issue.pull, merged=True, merge_sha=sha))
+        return self.close(user, number)
+
     def pulls(self, until: int | None = None) -> list[Issue]:
         """Return the pull requests, as they were after a write."""
         return [each for each in self.listed(until) if each.pull is not None]
@@ -403,6 +414,8 @@ class Repository:
         conclusion: str | None = None,
         inputs: Mapping[str, Any] | None = None,
         after: int | None = None,
+        activity: str = "",
+        skipped: bool = False,
     ) -> Run:
         """Start a run of a workflow, which is made if it is not there."""
         of = self.find_workflow(workflow) or self.add_workflow(workflow)
@@ -421,9 +434,33 @@ class Repository:
             created=self._ledger.now(),
             inputs=inputs or {},
             after=after,
+            activity=activity,
+            skipped=skipped,
         )
         self.runs.put(run.id, run, self._ledger.write())
+        if event != "workflow_run":  # of these nobody is waited for here
+            self._fire(run, "requested")
         return run
+
+    def begin(self, run: int) -> Run:
+        """Let a machine take a run."""
+        found = self.runs.get(run)
+        assert found is not None, f"{self.full_name} has no run {run}"
+        begun = replace(found, status="in_progress")
+        self.runs.put(run, begun, self._ledger.write())
+        self._fire(begun, "in_progress")
+        return begun
+
+    def rerun(self, run: int) -> Run:
+        """Run a run that has ended once more: the same id, and no activity ``requested``.
+
+        https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows#workflow_run
+        """
+        found = self.runs.get(run)
+        assert found is not None and found.status == "completed"
+        again = replace(found, status="queued", conclusion=None, attempt=found.attempt + 1)
+        self.runs.put(run, again, self._ledger.write())
+        return again
 
     def finish(self, run: int, conclusion: str = "success") -> Run:
         """End a run, and start the workflows that wait for its end (``workflow_run``).
@@ -436,17 +473,30 @@ class Repository:
         assert found is not None, f"{self.full_name} has no run {run}"
         done = replace(found, status="completed", conclusion=conclusion)
         self.runs.put(run, done, self._ledger.write())
-        if done.actor != WORKFLOW_TOKEN:
-            for workflow in self.workflows.all():
-                if waits_for(workflow.text, done.workflow.name):
-                    self.start(
-                        workflow.path,
-                        event="workflow_run",
-                        sha=self.tip,
-                        actor=done.actor,
-                        after=done.id,
-                    )
+        self._fire(done, "completed")
         return done
+
+    def _fire(self, run: Run, activity: str) -> None:
+        """Start the workflows that wait for an activity of a run."""
+        if run.actor == WORKFLOW_TOKEN:
+            return
+        for workflow in self.workflows.all():
+            if waits_for(workflow.text, run.workflow.name, activity):
+                self.start(
+                    workflow.path,
+                    event="workflow_run",
+                    sha=self.tip,
+                    actor=run.actor,
+                    after=run.id,
+                    activity=activity,
+                )
+
+    def forget_head(self, run: int) -> Run:
+        """Let the fork that a run is of be deleted."""
+        found = self.runs.get(run)
+        assert found is not None, f"{self.full_name} has no run {run}"
+        self.runs.put(run, replace(found, head=""), self._ledger.write())
+        return replace(found, head="")
 
     def age_run(self, run: int, by: timedelta) -> Run:
         """Let a run have been some time ago."""

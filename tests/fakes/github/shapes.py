@@ -392,7 +392,7 @@ class Shapes:
             "updated_at": moment(issue.updated),
             "closed_at": closed,
             "merged_at": closed if pull.merged else None,
-            "merge_commit_sha": None,
+            "merge_commit_sha": pull.merge_sha or None,
             "assignee": None,
             "assignees": [],
             "requested_reviewers": [],
@@ -552,11 +552,41 @@ class Shapes:
             "badge_url": f"{page}/workflows/{quote(workflow.name)}/badge.svg",
         }
 
-    def run(self, repository: Repository, head: Repository, run: Run) -> JSON:
+    def job(self, repository: Repository, run: Run) -> JSON:
+        """Show the one job of a run."""
+        url = f"{self.url(repository)}/actions"
+        number = identity(f"job of {run.id}")
+        done = run.skipped or run.status == "completed"
+        return {
+            "id": number,
+            "run_id": run.id,
+            "run_url": f"{url}/runs/{run.id}",
+            "run_attempt": run.attempt,
+            "node_id": node("J", number),
+            "head_sha": run.sha,
+            "head_branch": run.branch,
+            "url": f"{url}/jobs/{number}",
+            "html_url": f"{PAGES}/{repository.full_name}/actions/runs/{run.id}/job/{number}",
+            "status": "completed" if done else run.status,
+            "conclusion": "skipped" if run.skipped else run.conclusion,
+            "created_at": moment(run.created),
+            "started_at": moment(run.created),
+            "completed_at": moment(run.created) if done else None,
+            "name": "measure / measure",
+            "check_run_url": f"{self.url(repository)}/check-runs/{number}",
+            "labels": [],
+            "runner_id": None,
+            "runner_name": None,
+            "runner_group_id": None,
+            "runner_group_name": None,
+            "workflow_name": run.workflow.name,
+        }
+
+    def run(self, repository: Repository, head: Repository | None, run: Run) -> JSON:
         """Show a run of a workflow.
 
         Its pull requests are never said for one from a fork, and GitHub promises them for no
-        other: they are left out.
+        other: they are left out. ``head`` is None for a fork that was deleted.
         """
         url = f"{self.url(repository)}/actions/runs/{run.id}"
         by = {"name": "a", "email": "a@example.org"}
@@ -601,7 +631,7 @@ class Shapes:
                 "committer": by,
             },
             "repository": self.repository(repository),
-            "head_repository": self.repository(head),
+            "head_repository": self.repository(head) if head else None,
         }
 
     def artifact(

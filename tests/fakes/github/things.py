@@ -79,6 +79,7 @@ class Pull:
     base_sha: str
     files: tuple[str, ...] = ()
     merged: bool = False
+    merge_sha: str = ""
     draft: bool = False
 
 
@@ -209,7 +210,11 @@ class Run:
     attempt: int = 1
     inputs: Mapping[str, Any] = field(default_factory=dict)
     after: int | None = None
-    """The run whose end started it, with the event workflow_run."""
+    """The run whose activity started it, with the event workflow_run."""
+    activity: str = ""
+    """Which activity that was: requested, in_progress or completed."""
+    skipped: bool = False
+    """Whether the conditions of its jobs do not hold."""
 
 
 @dataclass(frozen=True)

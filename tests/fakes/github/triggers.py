@@ -49,10 +49,18 @@ def refused_inputs(text: str, inputs: Mapping[str, Any]) -> str:
     return ""
 
 
-def waits_for(text: str, name: str) -> bool:
-    """Return whether the end of a run of the workflow ``name`` starts this one."""
+RUN_ACTIVITIES = ("requested", "in_progress", "completed")
+"""What a run does that other workflows may wait for; all of it, unless ``types`` says less."""
+
+
+def waits_for(text: str, name: str, activity: str) -> bool:
+    """Return whether an activity of a run of the workflow ``name`` starts this one."""
     said = triggers(text).get("workflow_run") if text else None
-    return said is not None and name in said.get("workflows", ())
+    return (
+        said is not None
+        and name in said.get("workflows", ())
+        and activity in said.get("types", RUN_ACTIVITIES)
+    )
 
 
 def _read(text: str) -> Mapping[Any, Any]:

@@ -100,7 +100,9 @@ def say(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     for path, text in pasted("docs/guide/github.md").items():
         hub.repository.add_workflow(path, text=text)
 
-    def run(text: str, who: str = "alice", *, code: int = 0, on: int | None = None) -> Ran:
+    def run(
+        text: str, who: str = "alice", branch: str = "", *, code: int = 0, on: int | None = None
+    ) -> Ran:
         number = on or hub.number
         comment = hub.repository.comment(who, number, text)
         about = f"/repos/{hub.repository.full_name}"
@@ -113,6 +115,7 @@ def say(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
         file = hub.folder / "comment.json"
         file.write_text(json.dumps(event))
         words = ["pull-request", "command", "--event", str(file), "--repository", "acme/db"]
+        words += ["--branch", branch]
         monkeypatch.setattr(sys, "argv", ["nightshift", *words])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -188,6 +191,16 @@ def test_a_closed_pull_request_is_not_measured(hub: Hub, say: Say) -> None:
     assert reactions(hub) == ["eyes", "confused"]
 
 
+def test_a_measurement_that_cannot_be_shown_is_started_all_the_same(hub: Hub, say: Say) -> None:
+    may = {"actions": "write", "pull_requests": "write", "contents": "read"}
+    hub.fake.account(TOKEN, BOT, may, only="acme/db")
+    ran = say("/nightshift")
+    assert ran.out.startswith("started nightshift.yml")
+    assert "that it waits was not shown: " in ran.err
+    assert len(hub.repository.runs.all()) == 1
+    assert reactions(hub) == ["eyes"]
+
+
 def test_a_workflow_without_the_inputs_is_named(hub: Hub, say: Say) -> None:
     """GitHub refuses inputs that a workflow does not declare (422)."""
     whole = yaml.safe_load(pasted("docs/guide/github.md")[MEASURES])
@@ -216,7 +229,11 @@ def behind(hub: Hub, run: Run) -> list[Run]:
         }
         subprocess.run([sys.executable, str(DISPATCH)], env=environ, check=True)
     hub.repository.finish(run.id)
-    return [each for each in hub.repository.runs.all() if each.workflow.path == PUBLISHES]
+    return [
+        each
+        for each in hub.repository.runs.all()
+        if each.workflow.path == PUBLISHES and each.activity in ("", "completed")
+    ]
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -245,6 +262,31 @@ def test_a_measurement_that_a_comment_started_is_published(
     (check,) = hub.checks
     assert (check.sha, check.conclusion) == (HEAD, "failure")
     assert len([each for each in hub.comments if each.user == BOT]) == (0 if moved else 1)
+
+
+def test_a_measurement_on_a_branch_of_its_own(
+    hub: Hub, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs there cannot write the caches of the default branch."""
+    assert (
+        "must be on the branch measure, and" in say("/nightshift", "alice", "measure", code=2).err
+    )
+    hub.repository.branches.add("measure")
+    say("/nightshift", "alice", "measure")
+    (measuring,) = hub.repository.runs.all()
+    assert measuring.branch == "measure"
+    hub.repository.rename_run(measuring.id, f"nightshift #{hub.number} at {HEAD}")
+    (publishing,) = behind(hub, hub.repository.runs.all()[0])
+    event = {"inputs": dict(publishing.inputs), "repository": hub.shown("/repos/acme/db")}
+    (hub.folder / "dispatched.json").write_text(json.dumps(event))
+    words = ["pull-request", "publish", str(hub.artifact(SLOWER)), "--repository", "acme/db"]
+    words += ["--event", str(hub.folder / "dispatched.json")]
+    for more, code in (([], 2), (["--branch", "measure"], 0)):
+        monkeypatch.setattr(sys, "argv", ["nightshift", *words, *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+    assert [check.conclusion for check in hub.checks] == ["failure"]
 
 
 def test_a_measurement_that_a_label_started_is_published_once(hub: Hub, say: Say) -> None:

@@ -28,7 +28,13 @@ from pipeline.notify.github.transport import pygithub
 from pipeline.use_cases import github_client
 from tests.fakes.github import Asked, FakeGithub
 from tests.fakes.github.fake import ROUTES
-from tests.notify.github import test_command, test_decisions, test_issues, test_pulls
+from tests.notify.github import (
+    test_command,
+    test_decisions,
+    test_flows,
+    test_issues,
+    test_pulls,
+)
 from tests.notify.github.test_pulls import Hub, Publish
 from tests.notify.github.world import TOKEN, Times, World
 from tests.openapi.description import JSON, narrowed, queries, same_shape
@@ -249,6 +255,17 @@ say = test_command.say
 def test_what_commands_say(hub: Hub, publish: Publish, say: test_command.Say, text: str) -> None:
     publish(test_pulls.SLOWER)
     say(text, code=2 if text.endswith("x") else 0)
+
+
+flow = test_flows.flow
+
+
+def test_what_a_measurement_says_from_the_label_to_a_re_run(flow: test_flows.Flow) -> None:
+    test_flows.test_a_re_run_shows_no_old_verdict(flow)
+
+
+def test_what_the_start_of_a_deleted_fork_s_run_says(flow: test_flows.Flow) -> None:
+    test_flows.test_a_fork_that_is_gone_while_measuring_keeps_its_check(flow, "fork")
 
 
 # --- what the fake answers -----------------------------------------------------------

@@ -101,7 +101,7 @@ def test_source_trees_are_compared_as_they_stand(
     stopped = night.run(
         "compare", *sides, *asked, "--budget", "2m", "--gate", "--format", "markdown", code=1
     ).stdout.splitlines()
-    assert stopped[1].startswith("### 1 of 1 figure worse, most of all point-query_range=100")
+    assert stopped[1].startswith("### Slower: point-query_range=100 has ")
     (row,) = (line for line in stopped if line.startswith("| point-query"))
     assert "| **worse** |" in row
     made = builds(night)

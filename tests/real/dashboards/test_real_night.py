@@ -65,6 +65,7 @@ url = "{url}"
 NOT_OF_THIS_NIGHT: Mapping[str, str] = {
     r'worse="false"': "nothing became better",
     r"_server_expires_timestamp_seconds": "no bench server was created",
+    r"_reap_timestamp_seconds": "no bench server was created",
     r"_drift_ratio\{target|_oscillation_ratio": "steps are shorter than 30 and 120 seconds",
     r"_compaction_": "nothing ran on RocksDB",
     r"_processor_events_per_operation\{(?![^}]*mode=\"count\")": (

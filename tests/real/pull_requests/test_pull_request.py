@@ -124,8 +124,8 @@ def test_a_slower_one_fails_and_the_comment_shows_how_to_see_it_again(
     check = hub.publish(SLOW, origin.heads[SLOW], answer, *SMALLEST)
     assert (check.name, check.sha) == ("nightshift / sqlite on small", origin.heads[SLOW])
     assert check.conclusion == "failure"
-    worst = "1 of 1 figure worse, most of all point-query_range=100 cpu_us/o by +"
-    assert check.title is not None and check.title.startswith(worst)
+    assert check.title is not None
+    assert re.match(r"Slower: point-query_range=100 has [0-9.]+ % more CPU", check.title)
     (comment,) = hub.repository.all_comments()
 
     fresh = origin.clone(tmp_path / "fresh")
