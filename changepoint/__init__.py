@@ -2,14 +2,15 @@
 
 :func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
 and :func:`pooled` series that were measured together; :func:`shared_noise` gives the noise of short
-ones, and :func:`exact_changes` searches one without noise. :func:`creep` tests whether a series has
-become worse without a step that shows it. :class:`Bisection` finds the culprit
-between a good and a bad revision. :func:`compare`, :class:`Sequential` and :class:`GroupSequential`
-compare two samples, :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often
-they reach a threshold. :func:`budget` converts wrong issues a month into a threshold. Results are
-immutable and survive a JSON round trip. The package is independent of the pipeline. Three pages
-describe the methods, with their calibration and measured error rates:
-``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and ``docs/guide/bisection.md``.
+ones, :func:`learned_autocorrelation` the memory of a machine, and :func:`exact_changes` searches
+one without noise. :func:`creep` tests whether a series has become worse without a step that
+shows it. :class:`Bisection` finds the culprit between a good and a bad revision. :func:`compare`,
+:class:`Sequential` and :class:`GroupSequential` compare two samples, :class:`SpreadSequential`
+their noise, and :class:`ShareSequential` how often they reach a threshold. :func:`budget` converts
+wrong issues a month into a threshold. Results are immutable and survive a JSON round trip. The
+package is independent of the pipeline. Three pages describe the methods, with their calibration and
+measured error rates: ``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and
+``docs/guide/bisection.md``.
 """
 
 from changepoint.api import detect, methods
@@ -21,7 +22,8 @@ from changepoint.comparison.share_sequential import ShareSequential
 from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
-from changepoint.detection.creep import Creep, CreepTest, PositionShare, creep
+from changepoint.detection.autocorrelation import learned_autocorrelation
+from changepoint.detection.creep import Creep, PositionShare, creep
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
 from changepoint.detection.ladder import shared_noise
@@ -76,6 +78,7 @@ __all__ = [
     "exact_changes",
     "exact_effect",
     "is_exact_change",
+    "learned_autocorrelation",
     "methods",
     "pooled",
     "shared_noise",

@@ -11,6 +11,7 @@ from typing import get_args
 from changepoint.detection import default, edivisive, effect, hunter, spread
 from changepoint.detection.method import FoundChange, Method, MethodResult, Request, SharedNoise
 from changepoint.detection.power import FRESH, POWER
+from changepoint.detection.scan import MAX_PHI
 from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, GroupedSeries, Positions, read
 
@@ -42,6 +43,7 @@ def detect(
     method: str = "default",
     seed: int = 0,
     noise: SharedNoise | None = None,
+    autocorrelation: float | None = None,
 ) -> Detection:
     """Find where the level or the spread of a series changes.
 
@@ -66,6 +68,8 @@ def detect(
         seed: of the permutations. The same arguments give the same result on every machine.
         noise: of a value, from :func:`shared_noise` of the series that were measured with this
             one. The default method then finds changes in up to 30 single values.
+        autocorrelation: of neighbouring positions, from :func:`learned_autocorrelation` of all
+            series of the machine; by default estimated from this series. Only "default" uses it.
 
     Raises:
         ValueError: values or positions are malformed, or an option is out of range. One sentence.
@@ -80,9 +84,14 @@ def detect(
         raise ValueError(f"min_effect must be a fraction of at least 0, not {min_effect}")
     if int(seed) != seed or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be a whole number between 0 and 2**63 - 1, not {seed}")
+    if autocorrelation is not None and not 0.0 <= autocorrelation <= MAX_PHI:
+        raise ValueError(f"autocorrelation must be from 0 to {MAX_PHI}, not {autocorrelation}")
     series = read(values, positions)
     outcome = _METHODS[method].find(
-        series, Request(budget_of_levels(method, alarms_per_1000), min_effect, seed, noise)
+        series,
+        Request(
+            budget_of_levels(method, alarms_per_1000), min_effect, seed, noise, autocorrelation
+        ),
     )
     return detection_of(series, outcome, method, alarms_per_1000, min_effect, direction)
 

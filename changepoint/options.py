@@ -14,8 +14,8 @@ from changepoint.to_json import own
 class Options(TypedDict, total=False):
     """Keyword arguments of :func:`changepoint.detect`, which documents them.
 
-    Those that belong to one series, ``positions`` and ``noise``, are not among them. Missing
-    options have the defaults of ``detect``.
+    Those that belong to one series, ``positions``, ``noise`` and ``autocorrelation``, are not among
+    them. Missing options have the defaults of ``detect``.
     """
 
     alarms_per_1000: float

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import stdtr
 
+from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
@@ -133,10 +134,11 @@ def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
     return DIFFERENCE_EFFICIENCY * behind[kappa], DIFFERENCE_EFFICIENCY * pairs
 
 
-def best_split(replicates: Replicates, floor: float) -> Split:
-    """Find the split of a series that chance explains least; its p-value allows for the search.
+def best_split(replicates: Replicates, floor: float, phi: float = 0.0) -> Split:
+    """The least likely split of the stretch, with a p-value corrected for the selection.
 
-    Bonferroni over all pairs (tau, kappa). Needs replicates and at least two positions.
+    Bonferroni over all pairs (tau, kappa). Needs replicates and at least two positions. phi: known
+    autocorrelation of the positions.
     """
     count = len(replicates.counts)
     tau, kappa = (a + 1 for a in np.triu_indices(count, k=1))
@@ -160,6 +162,10 @@ def best_split(replicates: Replicates, floor: float) -> Split:
         kappa - 2.0 + rest_degrees,
     )
     deviation = np.sqrt(np.maximum(variance, floor * floor) * (1.0 / n + 1.0 / m))
+    if phi > 0.0:
+        factors = np.array([mean_factor(phi, float(k)) / k for k in range(1, count)])
+        both = factors[tau - 1] + factors[kappa - tau - 1]
+        deviation *= np.sqrt(both / (1.0 / tau + 1.0 / (kappa - tau)))
     t = np.abs(left - right) / np.maximum(deviation, np.finfo(np.float64).tiny)
     whole = kappa == count
     others = max(int(np.sum(~whole)), 1)

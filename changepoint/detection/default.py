@@ -18,7 +18,13 @@ from functools import partial
 import numpy as np
 
 from changepoint.detection import calibration, edivisive, ladder, lone_ladder, newest, power
-from changepoint.detection.between_positions import is_replicated
+from changepoint.detection.between_positions import (
+    DOUBTED_DEGREES,
+    PRIOR_DEGREES,
+    PRIOR_RATIO,
+    Replicates,
+    is_replicated,
+)
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
 from changepoint.detection.method import FoundChange, MethodResult, Request
@@ -26,6 +32,7 @@ from changepoint.detection.modes import two_modes
 from changepoint.detection.scan import (
     LEAST,
     TAIL,
+    Sizes,
     Sums,
     clipped_share,
     rough_scale,
@@ -53,44 +60,83 @@ REPEATS = 0.5
 """Share of equal neighbours from which values count as quantised: the deviation is then at least
 half the smallest difference."""
 
+Known = tuple[float, float, float, float, float]
+"""What else than the series shows its noise: the last five of :class:`scan.Sizes`."""
+
+UNKNOWN: Known = (0.0, 0.0, 0.0, -1.0, 1.0)
+"""Nothing: single values, whose autocorrelation is estimated."""
+
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """Find the changes of a series by the default method, in order of their positions."""
-    counts = np.diff(series.offsets)
-    replicated = is_replicated(counts)
-    if replicated and series.positions <= LADDER:
-        return edivisive.find(series, request)
-    if not replicated and request.noise is not None and ladder.is_ladder(series):
+    """The changes of a series in order. Only ladders use the seed."""
+    replicated = is_replicated(np.diff(series.offsets))
+    if replicated:
+        return _replicated(series, request)
+    if request.noise is not None and ladder.is_ladder(series):
         return ladder.find(series, request, request.noise)
     if lone_ladder.FEWEST <= series.positions <= LADDER:
         return lone_ladder.find(series, request)
-    budget = request.alarms_per_1000
-    if replicated:
-        budget *= 1.0 - newest.SHARE
-    limit = calibration.limit(series.positions, budget)
-    least = LEAST_REPLICATED if replicated else LEAST
-    if series.positions < 2 * least:
+    limit = calibration.limit(series.positions, request.alarms_per_1000)
+    if series.positions < 2 * LEAST:
         return outcome(series.positions, limit, ())
     values = position_values(series)
     floor = floor_of(values, equal_neighbours(values))
-    places, strengths = changes(values, limit, floor, least, LEEWAY if replicated else 1.0)
-    found = list(zip(places.tolist(), strengths.tolist(), strict=True))
-    result = outcome(series.positions, limit, found)
-    if replicated:
-        # The scan places a step of the newest night some nights too early, if it finds one.
-        older = sum(at < series.positions - newest.NEWEST for at, _ in found)
-        ats = [at for at, _ in found[:older]]
-        probability = newest.SHARE * request.alarms_per_1000 / 1000.0
-        fresh = newest.find(series, values, ats, probability)
-        if fresh is not None:
-            result = replace(result, found=(*result.found[:older], fresh))
-    return result
+    known = (*UNKNOWN[:3], _phi(request), 1.0)
+    places, strengths = changes(values, limit, floor, LEAST, 1.0, known)
+    found = zip(places.tolist(), strengths.tolist(), strict=True)
+    return outcome(series.positions, limit, found, known)
 
 
-def outcome(positions: int, limit: float, changes: Iterable[tuple[int, float]]) -> MethodResult:
-    """Build the result of a search from the place and strength of each change, and the limit."""
+def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
+    """The changes of a series with replicates, and of its newest positions by themselves."""
+    replicates = Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
+    first_new = series.positions - newest.NEWEST
+    if series.positions <= LADDER:
+        result = edivisive.find(series, request)
+        if any(one.at >= first_new for one in result.found):
+            return result
+    else:
+        limit = calibration.limit(series.positions, request.alarms_per_1000 * (1.0 - newest.SHARE))
+        values = replicates.means
+        floor = floor_of(values, equal_neighbours(values))
+        # A ladder does not guard against autocorrelation and ramps: these guards count gradually.
+        trust = min(series.positions / LADDER - 1.0, 1.0)
+        known = (*_prior(replicates), _phi(request), trust)
+        places, strengths = changes(values, limit, floor, LEAST_REPLICATED, LEEWAY, known)
+        found = zip(places.tolist(), strengths.tolist(), strict=True)
+        result = outcome(series.positions, limit, found, known)
+    # The scan places a step of the newest night some nights too early, if it finds one.
+    older = tuple(one for one in result.found if one.at < first_new)
+    probability = newest.SHARE * request.alarms_per_1000 / 1000.0
+    fresh = newest.find(series, replicates, [one.at for one in older], probability)
+    return result if fresh is None else replace(result, found=(*older, fresh))
+
+
+def _prior(replicates: Replicates) -> tuple[float, float, float]:
+    """What replicates show of the noise of a position: ``prior``, ``sure`` and ``doubted``.
+
+    As in the position test of a ladder, so the noise of a line is the same on both sides of
+    ``LADDER``.
+    """
+    within, degrees = replicates.within()
+    size = float(np.mean(replicates.counts))
+    prior = within * (1.0 / size + PRIOR_RATIO)
+    sure = 1.0 / (1.0 / PRIOR_DEGREES + 1.0 / degrees)
+    doubted = 1.0 / (1.0 / DOUBTED_DEGREES + 1.0 / degrees)
+    return prior, sure, doubted
+
+
+def _phi(request: Request) -> float:
+    return -1.0 if request.autocorrelation is None else request.autocorrelation
+
+
+def outcome(
+    positions: int, limit: float, changes: Iterable[tuple[int, float]], known: Known = UNKNOWN
+) -> MethodResult:
+    """The result of a search from the place and strength of each change, and its limit."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
-    needs = partial(power.by_scan, positions, limit)
+    _, sure, _, phi, trust = known
+    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 
@@ -134,18 +180,18 @@ def floor_of(values: Floats, equal: int) -> float:
 
 @compiled
 def changes(
-    values: Floats, limit: float, floor: float, least: int, leeway: float
+    values: Floats, limit: float, floor: float, least: int, leeway: float, known: Known
 ) -> tuple[Ints, Floats]:
-    """Find the changes of a series that has one value per position: places and strengths.
+    """The changes of a series with one value per position in one pass: places and strengths.
 
     values: (n,), n >= 2. limit: least strength of a change. floor: lower bound of the deviation.
-    least: minimum values of a side. leeway: factor of the clipping limit.
+    least: minimum values of a side. leeway: factor of the clipping limit. known: of the noise.
     """
     y, sums, scale = prepared(values, floor, leeway)
     memo = memo_of(y, sums)
     inner = inner_of(sums, memo[2], least)
     share = clipped_share(values, y, scale * leeway)
-    return searched(values, y, sums, (scale, share), limit, floor, least, memo, inner)
+    return searched(values, y, sums, (scale, share), known, limit, floor, least, memo, inner)
 
 
 @compiled
@@ -159,7 +205,7 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = (0.0, floor * floor, 0.0)
+    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -182,6 +228,7 @@ def searched(
     y: Floats,
     sums: Sums,
     noise: tuple[float, float],
+    known: Known,
     limit: float,
     floor: float,
     least: int,
@@ -191,10 +238,12 @@ def searched(
     """Find changes, as :func:`changes` does, in values that :func:`prepared` has clipped.
 
     y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
-    share of clipped ones. memo, inner: cached stretches and inner intervals.
+    share of clipped ones. known: what else shows the noise. memo, inner: cached stretches and inner
+    intervals.
     """
     scale, share = noise
-    sizes = (share, floor * floor, TAIL)
+    prior, sure, doubted, phi, trust = known
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)

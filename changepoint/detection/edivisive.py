@@ -66,11 +66,12 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
     alarm_probability = request.alarms_per_1000 / 1000.0 * nights
     clipped = clip_replicates(series.scaled, series.offsets)
+    phi = request.autocorrelation or 0.0
     found: list[FoundChange] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed)
+        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed, phi)
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]
@@ -94,7 +95,12 @@ def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
 
 
 def _search(
-    values: Floats, offsets: Ints, stretch: tuple[int, int], alarm_probability: float, seed: int
+    values: Floats,
+    offsets: Ints,
+    stretch: tuple[int, int],
+    alarm_probability: float,
+    seed: int,
+    phi: float,
 ) -> FoundChange | None:
     """Find the most significant change in a part of a series; None if none is significant."""
     start, stop = stretch
@@ -106,13 +112,15 @@ def _search(
     for first in starts:
         last = min(first + WINDOW, stop)
         local = offsets[first : last + 1] - offsets[first]
-        split = _split(values[offsets[first] : offsets[last]], local, probability, seed)
+        split = _split(values[offsets[first] : offsets[last]], local, probability, seed, phi)
         if split is not None and (best is None or split.pvalue < best.pvalue):
             best = FoundChange(first + split.tau, split.pvalue)
     return None if best is None else FoundChange(best.at, min(best.pvalue * len(starts), 1.0))
 
 
-def _split(values: Floats, offsets: Ints, probability: float, seed: int) -> Split | None:
+def _split(
+    values: Floats, offsets: Ints, probability: float, seed: int, phi: float
+) -> Split | None:
     observed, tau, kappa = energy.maximum(values, offsets)
     if observed <= RESOLUTION:
         return None
@@ -123,7 +131,7 @@ def _split(values: Floats, offsets: Ints, probability: float, seed: int) -> Spli
         limit = max(probability, PERMUTATION_LIMIT)
         floor = max(quantum(values, offsets, RESOLUTION), RESOLUTION)
         # The cheap test first: most stretches have no change, and permuting is expensive.
-        split = best_split(replicates, floor)
+        split = best_split(replicates, floor, phi)
         if split.pvalue > probability:
             return None
     if energy.arrangements(offsets) <= ENUMERATED:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from changepoint.detection import calibration
-from changepoint.detection.default import floor_of, outcome, searched
+from changepoint.detection.default import UNKNOWN, floor_of, outcome, searched
 from changepoint.detection.inner_intervals import Inner, grid_by_stop, set_splits
 from changepoint.detection.interval_cache import Memo, new_memo, renew
 from changepoint.detection.method import MethodResult
@@ -179,7 +179,8 @@ def _resume(
     set_splits(
         sums, room.memo[2], least, inner, int(np.searchsorted(inner[1], final, side="right"))
     )
-    at, strengths = searched(values, y, sums, (scale, share), limit, floor, least, room.memo, inner)
+    noise = (scale, share)
+    at, strengths = searched(values, y, sums, noise, UNKNOWN, limit, floor, least, room.memo, inner)
     return at, strengths, (scale, equal, moved, far)
 
 

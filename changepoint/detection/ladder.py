@@ -28,6 +28,7 @@ from scipy.special import comb, polygamma, stdtr, stdtrit
 from changepoint.detection import power
 from changepoint.detection.edivisive import NIGHTS_PER_LADDER, PERMUTATION_LIMIT
 from changepoint.detection.method import FoundChange, MethodResult, Request, SharedNoise
+from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
 from changepoint.noise import NORMAL_MEDIAN, quantum
 from changepoint.seed import own_seed, shuffle
@@ -90,7 +91,7 @@ def find(series: GroupedSeries, request: Request, noise: SharedNoise) -> MethodR
     logs = position_values(series)
     probability = probability_of(request)
     needs = partial(needed, len(logs), probability, noise.degrees)
-    found = _changes(logs, noise, probability, request.seed)
+    found = _changes(logs, noise, probability, request)
     return MethodResult(tuple(found), probability, needs, noise)
 
 
@@ -110,18 +111,21 @@ def probability_of(request: Request) -> float:
     return request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
 
 
-def _changes(logs: Floats, noise: SharedNoise, probability: float, seed: int) -> list[FoundChange]:
+def _changes(
+    logs: Floats, noise: SharedNoise, probability: float, request: Request
+) -> list[FoundChange]:
     if len(logs) < 2 * LEAST:
         return []
     scale = max(noise.scale, floor_of(logs))
+    phi = request.autocorrelation or 0.0
     looks = len(logs) - 1.0
     penalty = float(stdtrit(noise.degrees, probability / 2.0 / looks)) ** 2
     edges = _segmented(logs, penalty * scale * scale)
-    pvalues = pvalues_of(logs, edges, scale, noise.degrees)
+    pvalues = pvalues_of(logs, edges, scale, noise.degrees, phi)
     while len(pvalues) and np.max(pvalues) > probability:
         edges = np.delete(edges, int(np.argmax(pvalues)) + 1)
-        pvalues = pvalues_of(logs, edges, scale, noise.degrees)
-    return ordered(logs, edges, pvalues, seed)
+        pvalues = pvalues_of(logs, edges, scale, noise.degrees, phi)
+    return ordered(logs, edges, pvalues, request.seed)
 
 
 def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[FoundChange]:
@@ -217,14 +221,17 @@ def _segmented(values: Floats, penalty: float) -> Ints:
     return edges[: count + 1][::-1].copy()
 
 
-def pvalues_of(values: Floats, edges: Ints, scale: float, degrees: float) -> Floats:
-    """Return the two-sided p-value of each change, corrected for the choice of its place.
+def pvalues_of(
+    values: Floats, edges: Ints, scale: float, degrees: float, phi: float = 0.0
+) -> Floats:
+    """The two-sided p-value of each change, corrected for its place: (segments - 1,).
 
-    Returns (segments - 1,).
+    phi: known autocorrelation.
     """
     counts = np.diff(edges).astype(np.float64)
     means = np.add.reduceat(values, edges[:-1]) / counts
-    errors = scale * np.sqrt(1.0 / counts[:-1] + 1.0 / counts[1:])
+    squares = np.array([mean_factor(phi, count) for count in counts]) / counts
+    errors = scale * np.sqrt(squares[:-1] + squares[1:])
     single = 2.0 * stdtr(degrees, -np.abs(np.diff(means)) / errors)
     return np.asarray(np.minimum(single * (len(values) - 1.0), 1.0), dtype=np.float64)
 

@@ -34,7 +34,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     values = ladder.position_values(series)
     probability = ladder.probability_of(request)
     needs = partial(_needed, len(values), probability)
-    found = _changes(values, probability, request.seed)
+    found = _changes(values, probability, request)
     return MethodResult(tuple(found), probability, needs)
 
 
@@ -45,8 +45,9 @@ def _needed(positions: int, probability: float, tails: float) -> power.Needed:
     return power.Needed(factor * known.middle, factor * known.fresh)
 
 
-def _changes(values: Floats, probability: float, seed: int) -> list[FoundChange]:
-    """Return the largest set of changes of a ladder that are all significant."""
+def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
+    """The most changes that all pass."""
+    phi = request.autocorrelation or 0.0
     segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
     for changes in range(len(errors) - 1, 0, -1):
         degrees = len(values) - changes - 1.0
@@ -54,9 +55,9 @@ def _changes(values: Floats, probability: float, seed: int) -> list[FoundChange]
             continue
         edges = segmentations[changes, : changes + 2]
         scale = max(math.sqrt(errors[changes] / degrees), RESOLUTION)
-        pvalues = ladder.pvalues_of(values, edges, scale, degrees)
+        pvalues = ladder.pvalues_of(values, edges, scale, degrees, phi)
         if np.max(pvalues) <= probability:
-            return ladder.ordered(values, edges, pvalues, seed)
+            return ladder.ordered(values, edges, pvalues, request.seed)
     return []
 
 

@@ -35,12 +35,14 @@ class Request:
 
     alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
     of the random numbers. noise: of a value, if others that were measured with it show it.
+    autocorrelation: of neighbouring positions, if others show it.
     """
 
     alarms_per_1000: float
     min_effect: float
     seed: int
     noise: SharedNoise | None = None
+    autocorrelation: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

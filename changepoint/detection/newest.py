@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
 
+from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.method import FoundChange
-from changepoint.detection.scan import CLIP, TAIL, significant_excess
+from changepoint.detection.scan import CLIP
 from changepoint.noise import NORMAL_MEDIAN, replicate_scale
 from changepoint.series import RESOLUTION, Floats, GroupedSeries
 
@@ -22,8 +24,8 @@ SHARE = 0.1
 """Share of the budget for changes of level that this test spends on replicated lines."""
 
 NEWEST = 6
-"""Most newest positions that are compared with those before. The scan finds a step of any size
-after four nights, so a step that this test found stays found."""
+"""Most newest positions that are compared with those before, or a third of all. The scan finds a
+step of any size after four nights, so a step that this test found stays found."""
 
 LEAST_BEFORE = 3
 """Fewest positions of the level before: fewer may be a disturbance that has just ended."""
@@ -33,33 +35,52 @@ AGREEMENT = 0.5
 moves the mean by a third of its size, and the other two replicates do not follow it."""
 
 
+class _Within(NamedTuple):
+    """The noise between replicates: mean square, its degrees of freedom, replicates a position."""
+
+    square: float
+    degrees: float
+    size: float
+
+
 def find(
-    series: GroupedSeries, values: Floats, ats: list[int], alarm_probability: float
+    series: GroupedSeries, replicates: Replicates, ats: list[int], alarm_probability: float
 ) -> FoundChange | None:
     """Find the best change at one of the newest positions; None if none is significant.
 
-    values: (positions,) the mean of each position after clipping. ats: ascending positions, before
-    the newest, where the level changes. alarm_probability: of one night.
+    replicates: of the positions after clipping. ats: ascending positions, before the newest, where
+    the level changes. alarm_probability: of one night.
     """
+    values = replicates.means
     edges = [0, *ats, series.positions]
     start, end = edges[-2:]
     # No candidate is part of the level before.
-    stop = max(end - NEWEST, start + LEAST_BEFORE)
+    stop = max(end - min(NEWEST, end // LEAST_BEFORE), start + LEAST_BEFORE)
     levels = [float(np.median(values[a:b])) for a, b in pairwise([*edges[:-1], stop])]
     away = values - np.repeat(levels, np.diff(edges))
+    # A spike in the position before a step would move its place: the middle replicate decides.
+    middle = np.array(
+        [np.median(part) for part in np.split(series.scaled, series.offsets[stop:-1])]
+    )
     agreed = _agreed(series, np.repeat(levels, np.diff(series.offsets[edges])))
     settled = np.abs(agreed)
+    within = _Within(
+        replicate_scale(series.scaled, series.offsets) ** 2,
+        float(len(series.scaled) - series.positions),
+        len(series.scaled) / series.positions,
+    )
     place, explained, pvalue = stop, 0.0, 1.0
     for at in range(stop, end):
         shift = float(np.mean(away[at:]))
-        own = shift * shift * (at - start) * (end - at) / (end - start)
+        mean = float(np.mean(middle[at - stop + 1 :])) - levels[-1]
+        own = mean * mean * (at - start) * (end - at) / (end - start)
         if own > explained:
             place, explained = at, own
         least = AGREEMENT * abs(shift)
         agree = np.all(math.copysign(1.0, shift) * agreed[at:] >= least)
         # An earlier position that shows half as much in all replicates was no change of level.
         if shift != 0.0 and agree and not np.any(settled[:at] >= least):
-            own_pvalue = _pvalue(shift, away[:stop], stop - len(levels), stop - start, series)
+            own_pvalue = _pvalue(shift, away[:stop], stop - len(levels), stop - start, within)
             pvalue = min(pvalue, own_pvalue)
     return FoundChange(place, pvalue) if pvalue <= alarm_probability else None
 
@@ -75,21 +96,18 @@ def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
     return np.asarray(np.maximum(least, 0.0) + np.minimum(most, 0.0), dtype=np.float64)
 
 
-def _pvalue(shift: float, away: Floats, degrees: int, before: int, series: GroupedSeries) -> float:
-    """Return the two-sided p-value of a difference, given the noise between positions.
+def _pvalue(shift: float, away: Floats, degrees: int, before: int, within: _Within) -> float:
+    """The two-sided p-value of a difference, by Student's t with the noise between positions.
 
     away: (n,) differences of earlier positions from their levels. degrees: of freedom of these.
     before: positions of the last level. The newest positions may share the state of a machine, so
-    their mean counts as one of them. As in the scan, heavy tails of the noise count against the
-    difference.
+    their mean counts as one of them. As in a ladder, the noise is moderated by that between
+    replicates.
     """
     reach = CLIP / NORMAL_MEDIAN * float(np.median(np.abs(away)))
-    inside = np.clip(away, -reach, reach)
-    square = float(np.sum(inside**2))
-    heaviness = significant_excess(square, float(np.sum(inside**4)), float(len(inside)))
-    # Positions cannot scatter less than the means of their replicates do.
-    replicates = len(series.scaled) / series.positions
-    within = replicate_scale(series.scaled, series.offsets) ** 2 / replicates
-    variance = max(square / degrees, within, RESOLUTION**2)
-    strength = shift * shift / (variance * (1.0 + 1.0 / before) * (1.0 + TAIL * heaviness))
-    return 2.0 * float(stdtr(degrees, -math.sqrt(strength)))
+    square = float(np.sum(np.clip(away, -reach, reach) ** 2))
+    variance, sure = moderate(
+        within.square, within.degrees, within.size, square * within.size, float(degrees)
+    )
+    variance = max(variance / within.size, RESOLUTION**2)
+    return 2.0 * float(stdtr(sure, -abs(shift) / math.sqrt(variance * (1.0 + 1.0 / before))))

@@ -60,24 +60,40 @@ Needs = Callable[[float], Needed]
 """Returns the steps that are found from the tail share of the noise."""
 
 
-def by_scan(positions: int, limit: float, tails: float) -> Needed:
-    """Return the smallest steps that the default search finds at this limit of evidence."""
+@dataclass(frozen=True, slots=True)
+class SearchNoise:
+    """What a search knows of the noise beside the series, as :class:`scan.Sizes` has it."""
+
+    sure: float
+    phi: float
+    trust: float
+
+
+def by_scan(positions: int, limit: float, noise: SearchNoise, tails: float) -> Needed:
+    """The steps that the default search finds at a limit, a squared normal deviation."""
     if positions < SHORTEST:
         return NOTHING
-    fresh, middle = _scan(positions, limit)
+    fresh, middle = _scan(positions, limit, noise)
     fresh *= 1.0 + TAILS * tails
     return Needed(max(middle, fresh), fresh if positions >= SHORTEST_FRESH else math.inf)
 
 
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
-def _scan(positions: int, limit: float) -> tuple[float, float]:
-    degrees = positions - 2.0
+def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, float]:
+    degrees = positions - 2.0 + noise.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
     place, places = math.log(positions), np.log(LENGTHS)
-    anywhere, middle = (float(np.interp(place, places, table)) for table in (ANYWHERE, MIDDLE))
-    return anywhere * least, middle
+    # The tables include the autocorrelation that a short series seems to have.
+    estimated = noise.trust if noise.phi < 0.0 else 0.0
+    anywhere, middle = (
+        table[-1] + estimated * (float(np.interp(place, places, table)) - table[-1])
+        for table in (ANYWHERE, MIDDLE)
+    )
+    phi = max(noise.phi, 0.0)
+    longer = math.sqrt((1.0 + phi) / (1.0 - phi))
+    return anywhere * least * longer, noise.trust * middle * longer
 
 
 def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:

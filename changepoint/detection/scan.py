@@ -9,6 +9,7 @@ which the processor adds in parallel and in the same order for every caller.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,26 @@ from changepoint.series import Floats
 Sums = tuple[Floats, Floats]
 """Running sums, each (n + 1,): of the values before an index, and of value times index."""
 
-Sizes = tuple[float, float, float]
-"""Constants of a search: the share of clipped values, the lower bound of the variance, and the
-weight of a side's excess kurtosis against a short side (``TAIL`` or 0)."""
+
+class Sizes(NamedTuple):
+    """Constants of a search.
+
+    share: of clipped values. smallest: lower bound of the variance. tail: weight of a side's excess
+    kurtosis against a short side (``TAIL`` or 0). prior: variance of a position by its replicates;
+    sure: its degrees of freedom; doubted: the same where the scatter is larger. phi: known
+    autocorrelation, negative if it is estimated. trust: share that counts of what a ladder does not
+    use: the estimated autocorrelation, the addition to it for short sides, the ramp guard.
+    """
+
+    share: float
+    smallest: float
+    tail: float
+    prior: float
+    sure: float
+    doubted: float
+    phi: float
+    trust: float
+
 
 LANES = 4
 """Parallel partial sums of squares."""
@@ -334,14 +352,23 @@ def mean_factor(phi: float, k: float) -> float:
 
 
 @compiled
-def split_factor(phi: float, k: float, m: float) -> float:
-    """Return how much autocorrelation inflates the variance of a difference of two means.
+def split_factor(phi: float, near: float, k: float, m: float) -> float:
+    """The same for the difference between means of k and of m values, larger for a short side.
 
-    phi: from ``segment.counted_phi``; 0 if no autocorrelation counts.
+    phi: from ``segment.phi_of``; 0 if no autocorrelation counts. near: share of ``PHI_NEAR`` that
+    counts.
     """
     if phi > 0.0 and min(k, m) < NEAR_SIDE:
-        phi = min(phi + PHI_NEAR, MAX_PHI)
+        phi = min(phi + near * PHI_NEAR, MAX_PHI)
     return (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
+
+
+@compiled
+def moderated(rest: float, degrees: float, sizes: Sizes) -> tuple[float, float]:
+    """Squared error and degrees of freedom, with what replicates show of the noise."""
+    weight = sizes.doubted if rest > sizes.prior * degrees else sizes.sure
+    rest = max(rest + weight * sizes.prior, (degrees + weight) * sizes.smallest)
+    return rest, degrees + weight
 
 
 @compiled

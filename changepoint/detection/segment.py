@@ -25,6 +25,7 @@ from changepoint.detection.scan import (
     evidence,
     heaviness,
     line_gain,
+    moderated,
     spare_gain,
     split_factor,
 )
@@ -58,35 +59,58 @@ findings by 2 log 2."""
 
 
 @compiled
+def near_of(sizes: Sizes) -> float:
+    """The share that is added to an estimated autocorrelation; nothing is added to a known one."""
+    return sizes.trust if sizes.phi < 0.0 else 0.0
+
+
+@compiled
+def _is_ramp(
+    gain: float, line: float, noise: tuple[float, float], factor: float, sizes: Sizes
+) -> bool:
+    """Whether a straight line explains the values about as well as a split does.
+
+    gain, line: squared error that the split and the line explain. noise: remaining squared error
+    and its degrees. A ladder has no such guard, so it counts gradually.
+    """
+    beyond = gain - sizes.trust * line
+    rest, degrees = noise
+    if beyond <= 0.0:
+        return True
+    return evidence(beyond, rest, degrees, factor) < sizes.trust * RAMP_MARGIN
+
+
+@compiled
 def strength(
     values: Floats,
     sums: Sums,
     place: tuple[int, int, int],
-    noise: tuple[float, float, float, float, float],
+    noise: tuple[float, float, float],
+    sizes: Sizes,
 ) -> float:
     """Return the evidence for a split, as a squared normal deviation, after every guard.
 
     sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
-    its degrees, autocorrelation, share of clipped values, weight of heavy tails.
+    its degrees, autocorrelation.
     """
     start, tau, stop = place
-    rest, degrees, phi, share, tail = noise
+    rest, degrees, phi = noise
     k = float(tau - start)
     m = float(stop - tau)
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, k, m)
+    factor = split_factor(phi, near_of(sizes), k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
-    if line >= gain or evidence(gain - line, rest, degrees, factor) < RAMP_MARGIN:
+    if _is_ramp(gain, line, (rest, degrees), factor, sizes):
         return 0.0
     if min(k, m) < SMALL_SIDE:
         spare = spare_gain(values, sums[0], start, tau, stop)
-        needed = min(SPARE_SHARE + SPARE_SLOPE * share, 1.0)
+        needed = min(SPARE_SHARE + SPARE_SLOPE * sizes.share, 1.0)
         found = min(found, evidence(spare, rest, degrees, factor) / needed)
-        if tail > 0.0:
-            found /= 1.0 + tail * heaviness(values, sums[0], place)
+        if sizes.tail > 0.0:
+            found /= 1.0 + sizes.tail * heaviness(values, sums[0], place)
     return found
 
 
@@ -118,6 +142,14 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 
 @compiled
+def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
+    """The autocorrelation that counts: the known one, or what is significant of the estimated."""
+    if sizes.phi >= 0.0:
+        return sizes.phi
+    return sizes.trust * counted_phi(one, two, n, changes)
+
+
+@compiled
 def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[float, float]:
     """Return the squared error and degrees of freedom of some neighbouring segments.
 
@@ -137,7 +169,6 @@ def _best_segment(
 
     edges: (segments + 1,). parts: (segments, 5), results of ``cached_interval`` for each.
     """
-    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
     one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
@@ -153,13 +184,13 @@ def _best_segment(
         gain, at = parts[s, 0], int(parts[s, 1])
         if gain <= 0.0:
             break
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        left_over = max(rest - gain, (degrees - 1.0) * smallest)
-        if evidence(gain, left_over, degrees - 1.0, 1.0) < limit:
+        around, free = local_noise(parts, edges, s, s + 1)
+        rest, degrees = moderated(around - gain, free - 1.0, sizes)
+        if evidence(gain, rest, degrees, 1.0) < limit:
             continue
         d1, d2 = _across(y, at)
-        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
-        if strength(y, sums, (edges[s], at, edges[s + 1]), noise) >= limit:
+        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
+        if strength(y, sums, (edges[s], at, edges[s + 1]), noise, sizes) >= limit:
             return s, at
     return -1, -1
 
@@ -182,19 +213,18 @@ def best_inner(
 ) -> tuple[int, int]:
     """Return the best significant split of an inner interval, and the segment it lies in."""
     starts, stops, places, gains = inner
-    share, smallest, tail = sizes
     n = len(y)
     changes = len(edges) - 1
-    degrees = float(n - changes - 1)
-    if degrees < 1.0:
+    if n - changes - 1 < 1:
         return -1, -1
     one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
     # The minimum gain in each segment without corrections: few intervals reach it.
     needed = np.empty(len(parts))
     for s in range(len(parts)):
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        odds = math.expm1(min(limit / max(degrees - 1.5, 0.5), LARGEST_EXPONENT))
-        needed[s] = max(odds * rest * TIE / (1.0 + odds), SMALLEST_GAIN)
+        around, free = local_noise(parts, edges, s, s + 1)
+        weight = max(sizes.sure, sizes.doubted)
+        odds = math.expm1(min(limit / max(free + weight - 1.5, 0.5), LARGEST_EXPONENT))
+        needed[s] = max(odds * around * TIE / (1.0 + odds), SMALLEST_GAIN)
     smallest_needed = np.min(needed)
     inside = np.empty(len(gains), np.int64)
     order = np.empty(len(gains))
@@ -211,11 +241,11 @@ def best_inner(
     inside = inside[np.argsort(order[:count], kind="mergesort")]
     for i in inside[np.argsort(-gains[inside], kind="mergesort")]:
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
-        rest, degrees = local_noise(parts, edges, s, s + 1)
-        left_over = max(rest - gains[i], (degrees - 1.0) * smallest)
+        around, free = local_noise(parts, edges, s, s + 1)
+        rest, degrees = moderated(around - gains[i], free - 1.0, sizes)
         d1, d2 = _across(y, places[i])
-        noise = (left_over, degrees - 1.0, counted_phi(one - d1, two - d2, n, changes), share, tail)
-        if strength(y, sums, (starts[i], places[i], stops[i]), noise) >= limit:
+        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
+        if strength(y, sums, (starts[i], places[i], stops[i]), noise, sizes) >= limit:
             return s, places[i]
     return -1, -1
 
@@ -249,14 +279,15 @@ def _greedy(
     least: int,
     memo: Memo,
     inner: Inner,
+    begun: Ints,
 ) -> Ints:
-    """Split a series again and again, the strongest split first; return the segments' edges."""
+    """Edges (segments + 1,) of ``begun`` and of further splits, the strongest first."""
     # One array for all possible edges: allocating one per split costs more than the splits.
-    most = len(y) // least + 1
+    most = len(y) // least + len(begun)
     edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
-    edges[0], edges[1] = 0, len(y)
-    segments = 1
-    _set_parts(y, sums, edges[:2], least, memo, parts)
+    segments = len(begun) - 1
+    edges[: segments + 1] = begun
+    _set_parts(y, sums, begun, least, memo, parts)
     needed = inner_limit(limit, len(y))
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
@@ -318,8 +349,16 @@ def search(
     greedy binary segmentation starts with the strongest split. Every change is then moved to its
     best place between its neighbours and must pass there again; the weakest is dropped first.
     """
-    found = _greedy(y, sums, sizes, limit, least, memo, inner)
+    found = _greedy(y, sums, sizes, limit, least, memo, inner, np.array([0, len(y)]))
     edges, strengths = _settled(y, sums, found, sizes, limit, least, memo)
+    # Without a dropped change its neighbour may move to the dropped place and leave its own, which
+    # is then a split of a segment that passes.
+    while len(edges) < len(found):
+        found = _greedy(y, sums, sizes, limit, least, memo, inner, edges)
+        more, theirs = _settled(y, sums, found, sizes, limit, least, memo)
+        if len(more) <= len(edges):
+            break
+        edges, strengths = more, theirs
     stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
     if len(stairs) > len(edges):
         needed = inner_limit(limit, len(y))
@@ -372,23 +411,21 @@ def _stairs(
     significant between its neighbours; none of a ramp's splits does.
     """
     edges, known = found, False
-    smallest = sizes[1]
     while True:
         parts = parts_of(y, sums, edges, least, memo)
         largest, at = 0.0, -1
         for s in range(len(parts)):
             gain = parts[s, 0]
-            rest, degrees = local_noise(parts, edges, s, s + 1)
-            degrees -= 1.0
-            if gain <= 0.0 or degrees < 1.0:
+            around, free = local_noise(parts, edges, s, s + 1)
+            if gain <= 0.0 or free < 2.0:
                 continue
-            left_over = max(rest - gain, degrees * smallest)
-            if evidence(gain, left_over, degrees, 1.0) < limit:
+            rest, degrees = moderated(around - gain, free - 1.0, sizes)
+            if evidence(gain, rest, degrees, 1.0) < limit:
                 continue
             if gain > largest:
                 largest, at = gain, s
             line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
-            if line >= gain or evidence(gain - line, left_over, degrees, 1.0) < RAMP_MARGIN:
+            if _is_ramp(gain, line, (rest, degrees), 1.0, sizes):
                 known = True
         if at < 0 or not known:
             return edges if known else found
@@ -412,23 +449,19 @@ def strengths_of(
 
     phi: least autocorrelation.
     """
-    share, smallest, tail = sizes
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
-    phi = max(autocorrelation(parts, len(y)), phi)
+    phi = max(autocorrelation(parts, len(y), sizes), phi)
     strengths = np.empty(changes)
     for i in range(changes):
-        rest, degrees = local_noise(parts, edges, i, i + 2)
-        degrees = max(degrees, 1.0)
-        noise = (max(rest, degrees * smallest), degrees, phi, share, tail)
-        strengths[i] = strength(y, sums, (edges[i], edges[i + 1], edges[i + 2]), noise)
+        around, free = local_noise(parts, edges, i, i + 2)
+        rest, degrees = moderated(around, max(free, 1.0), sizes)
+        place = (edges[i], edges[i + 1], edges[i + 2])
+        strengths[i] = strength(y, sums, place, (rest, degrees, phi), sizes)
     return strengths
 
 
 @compiled
-def autocorrelation(parts: Floats, n: int) -> float:
-    """Return the significant autocorrelation of the values of all segments together.
-
-    Parts are (segments, 5).
-    """
-    return counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1)
+def autocorrelation(parts: Floats, n: int, sizes: Sizes) -> float:
+    """The autocorrelation that counts, of n values in segments. parts: (segments, 5)."""
+    return phi_of(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1, sizes)

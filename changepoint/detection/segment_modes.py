@@ -12,6 +12,7 @@ from changepoint.detection.segment import (
     autocorrelation,
     best_inner,
     inner_limit,
+    near_of,
     parts_of,
     strengths_of,
 )
@@ -61,7 +62,7 @@ def search_modes(
     used. The search is that of ``search`` with likelihood ratios. Every change must pass by its
     ratio and, for the guards, by the values without their modes.
     """
-    smallest = sizes[1]
+    smallest = sizes.smallest
     n = len(y)
     edges = np.array([0, n])
     ratios = np.empty(1)
@@ -129,7 +130,7 @@ def _strengths(
     plain = demixed(y, edges, modes)[0]
     plain_sums = sums_of(plain)
     # A persistent mode is no independent noise: its memory shows in the original values.
-    phi = autocorrelation(parts_of(y, sums, edges, least, memo_of(y, sums)), n)
+    phi = autocorrelation(parts_of(y, sums, edges, least, memo_of(y, sums)), n, sizes)
     strengths = strengths_of(
         plain, plain_sums, edges, sizes, least, memo_of(plain, plain_sums), phi
     )
@@ -139,6 +140,6 @@ def _strengths(
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, k, m))
+        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, near_of(sizes), k, m))
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

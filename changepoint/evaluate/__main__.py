@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from changepoint.evaluate import nightly
+from changepoint.evaluate.appending import appending_table
 from changepoint.evaluate.bisections import bisection_table
 from changepoint.evaluate.calibrate import calibration_table
 from changepoint.evaluate.creeps import creep_table
@@ -18,6 +19,7 @@ from changepoint.evaluate.field.engines import ENTRIES
 from changepoint.evaluate.field.table import field_table
 from changepoint.evaluate.labelled import MissingRepositoryError, labelled_table
 from changepoint.evaluate.ladders import ladder_table, published_table
+from changepoint.evaluate.learned import learned_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
 from changepoint.evaluate.powers import power_table
@@ -77,8 +79,8 @@ def main() -> None:
         "--noise",
         default=",".join(KINDS),
         help=(
-            "kinds of noise for the commands budget, creep, ladders, newest, steps and power, "
-            "separated by commas (default: %(default)s)"
+            "kinds of noise for the commands appending, budget, creep, ladders, learned, newest, "
+            "steps and power, separated by commas (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -199,9 +201,11 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 
 BY_NOISE: Mapping[str, Table] = MappingProxyType(
     {
+        "appending": appending_table,
         "budget": budget_table,
         "creep": creep_table,
         "ladders": ladder_table,
+        "learned": learned_table,
         "newest": newest_table,
         "steps": steps_table,
         "power": power_table,

@@ -13,7 +13,7 @@ import numpy as np
 from changepoint.detection.calibration import LENGTHS
 from changepoint.detection.default import prepared
 from changepoint.detection.interval_cache import cached_interval, memo_of
-from changepoint.detection.scan import LEAST, TAIL, clipped_share
+from changepoint.detection.scan import LEAST, TAIL, Sizes, clipped_share
 from changepoint.detection.segment import strengths_of
 from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
@@ -37,7 +37,8 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
     memo = memo_of(y, sums)
     at = cached_interval(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
-    sizes = (clipped_share(values, y, scale), FLOOR * FLOOR, TAIL)
+    share = clipped_share(values, y, scale)
+    sizes = Sizes(share, FLOOR * FLOOR, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0)
     return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
 
 

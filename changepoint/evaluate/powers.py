@@ -13,7 +13,7 @@ from changepoint.detection.power import FRESH
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 
-POSITIONS = (8, 12, 20, 21, 30, 45, 100, 200)
+POSITIONS = (4, 8, 12, 20, 21, 30, 45, 100, 200)
 """Positions of the series, on both sides of ``default.LADDER``."""
 REPLICATES = (1, 2, 3, 5)
 """Runs per position."""

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from changepoint import Detection, SharedNoise
+from changepoint import Detection
 from pipeline.ledger.machine_time import OUTCOMES, Spent, spent_explaining, spent_in_all, spent_on
 from pipeline.model import Frozen, RegressionKind, RegressionState, SeriesKey
 from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import LEAST_CHANGE
 from pipeline.regressions.counted import by_mode, is_counted
-from pipeline.regressions.ladder_noise import ladder_noise
+from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.rules import NIGHTS, Rules
-from pipeline.regressions.shifts import SLA, detect_in
+from pipeline.regressions.shifts import NOTHING_SHARED, SLA, KnownNoise, detect_in
 from pipeline.regressions.states import KnownRegression
 from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.journal import Event
@@ -100,8 +100,10 @@ def make_ledger(
     """
     unmuted = rules.unmuted(series)
     timed = by_mode(unmuted).timed
-    noises = ladder_noise(timed)
-    sensitivities = [_sensitivity(one, rules, len(timed), noises.get(one.key)) for one in unmuted]
+    noises = known_noise(timed)
+    sensitivities = [
+        _sensitivity(one, rules, len(timed), noises.get(one.key, NOTHING_SHARED)) for one in unmuted
+    ]
     explained = spent_explaining(results)
     rows = sorted(known, key=lambda row: row.events[0].at)
     alarms = tuple(_alarm(row, explained) for row in rows if not row.regression.recovers)
@@ -148,9 +150,7 @@ def verdicts_on(known: Iterable[KnownRegression]) -> dict[str, int]:
     return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
-def _sensitivity(
-    series: Series, rules: Rules, count: int, noise: SharedNoise | None
-) -> Sensitivity:
+def _sensitivity(series: Series, rules: Rules, count: int, noise: KnownNoise) -> Sensitivity:
     watch = rules.settings_of(series.key, count)
     if is_counted(series.key):
         # One count on each side shows whatever exceeds the floor.

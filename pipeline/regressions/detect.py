@@ -26,11 +26,11 @@ from pipeline.regressions.counted import by_mode
 from pipeline.regressions.creep import Anchors, find_creep
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
-from pipeline.regressions.ladder_noise import ladder_noise
+from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
-from pipeline.regressions.shifts import SLA
+from pipeline.regressions.shifts import NOTHING_SHARED, SLA
 from pipeline.storage.columns import MeasurementColumns, measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.runs import hostnames
@@ -138,10 +138,12 @@ def search(
     """
     known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))
-    noises = ladder_noise(timed)
+    noises = known_noise(timed)
 
     def find(one: Series) -> list[Shift]:
-        return known.shifts(one, rules.settings_of(one.key, len(timed)), noises.get(one.key))
+        return known.shifts(
+            one, rules.settings_of(one.key, len(timed)), noises.get(one.key, NOTHING_SHARED)
+        )
 
     def shifts_of(searched: Sequence[Series]) -> list[Shift]:
         shifts = []

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import pipeline
-from changepoint import Pooled, SharedNoise
+from changepoint import Pooled
 from changepoint.comparison.verdict import Verdict
 from changepoint.jit import PACKAGE, digest_of
 from pipeline.files.atomic_write import write_atomically
@@ -26,7 +26,7 @@ from pipeline.model import Shift
 from pipeline.regressions.pooled_detection import Window, search_window
 from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings
-from pipeline.regressions.shifts import find_shifts
+from pipeline.regressions.shifts import NOTHING_SHARED, KnownNoise, find_shifts
 from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Ints, RunIndex, Series
 
@@ -51,7 +51,7 @@ class SearchCache:
         self._revisions: list[tuple[RunIndex, Ints, str]] = []
 
     def shifts(
-        self, series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+        self, series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
     ) -> list[Shift]:
         """Return the result of :func:`find_shifts`, from the cache if the series is unchanged."""
         name = _digest(

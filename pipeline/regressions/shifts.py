@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from changepoint import ChangePoint, Detection, SharedNoise, detect
@@ -21,8 +23,19 @@ MOST_LOST = -1.0
 approximation is clipped here."""
 
 
+class KnownNoise(NamedTuple):
+    """Noise of a series by others: of a value (short lines), and its memory from night to night."""
+
+    shared: SharedNoise | None = None
+    autocorrelation: float | None = None
+
+
+NOTHING_SHARED: KnownNoise = KnownNoise()
+"""The series is judged by its own noise."""
+
+
 def detect_in(
-    series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+    series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
 ) -> Detection:
     """Search one timed series for changes, with its detection settings and shared noise, if any."""
     return detect(
@@ -31,12 +44,13 @@ def detect_in(
         alarms_per_1000=watch.alarms_per_1000,
         min_effect=watch.min_effect,
         method=watch.method,
-        noise=noise,
+        noise=noise.shared,
+        autocorrelation=noise.autocorrelation,
     )
 
 
 def find_shifts(
-    series: Series, watch: DetectionSettings, noise: SharedNoise | None = None
+    series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
 ) -> list[Shift]:
     """Return the change points of one series as shifts between revisions.
 

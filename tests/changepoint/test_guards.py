@@ -103,11 +103,13 @@ def test_a_mean_of_autocorrelated_values_varies_as_their_covariances_say(
 
 
 def test_a_short_side_is_taken_for_more_autocorrelated() -> None:
-    long, short = split_factor(0.2, 40.0, 60.0), split_factor(0.2, 39.0, 61.0)
+    long, short = split_factor(0.2, 1.0, 40.0, 60.0), split_factor(0.2, 1.0, 39.0, 61.0)
     assert long == pytest.approx(1.5, rel=0.02), "(1 + .2) / (1 - .2), nearly"
     assert short == pytest.approx(5.2, rel=0.05), "(1 + .7) / (1 - .7), nearly"
-    assert split_factor(0.85, 100.0, 5.0) == split_factor(0.4, 100.0, 5.0), "at most .9"
-    assert split_factor(0.0, 3.0, 100.0) == 1.0
+    assert split_factor(0.85, 1.0, 100.0, 5.0) == split_factor(0.4, 1.0, 100.0, 5.0), "at most .9"
+    assert split_factor(0.0, 1.0, 3.0, 100.0) == 1.0
+    known = split_factor(0.2, 0.0, 39.0, 61.0)
+    assert known == pytest.approx(1.5, rel=0.02), "nothing is added to a known one"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from changepoint.detection.modes import (
     refit,
     two_modes,
 )
-from changepoint.detection.scan import sums_of
+from changepoint.detection.scan import Sizes, sums_of
 from changepoint.detection.segment_modes import search_modes
 from changepoint.series import Floats, Ints
 
@@ -226,7 +226,15 @@ def search(
 ) -> tuple[Ints, Floats]:
     sums = sums_of(values)
     inner = inner_of(sums, memo_of(values, sums)[2], LEAST)
-    return search_modes(values, sums, modes, limit, (0.0, smallest, 0.0), LEAST, inner)
+    return search_modes(
+        values,
+        sums,
+        modes,
+        limit,
+        Sizes(0.0, smallest, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0),
+        LEAST,
+        inner,
+    )
 
 
 MODES = [(8.0, 0.3, 1.0), (-8.0, 0.3, 1.0)]

@@ -7,10 +7,11 @@ import pytest
 
 from changepoint import detect
 from changepoint.detection import newest
-from changepoint.detection.default import position_values
+from changepoint.detection.between_positions import Replicates
 from changepoint.evaluate.newest import found
 from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
-from changepoint.series import Floats, read
+from changepoint.noise import clip_replicates
+from changepoint.series import Floats, GroupedSeries, read
 
 SHAPE = SeriesShape(60, 3)
 PROBABILITY = newest.SHARE * 0.5 / 1000.0
@@ -22,11 +23,16 @@ def line(seed: int, noise: str = "gauss", shape: SeriesShape = SHAPE) -> Floats:
     return values.reshape(shape.positions, shape.replicates)
 
 
+def replicates_of(series: GroupedSeries) -> Replicates:
+    """The replicates of a series, as the search has them."""
+    return Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
+
+
 def suspected(values: Floats) -> int | None:
     """The position at which the test of the newest positions sees a change."""
     positions, replicates = values.shape
     series = read(values.ravel(), np.repeat(np.arange(positions), replicates))
-    change = newest.find(series, position_values(series), [], PROBABILITY)
+    change = newest.find(series, replicates_of(series), [], PROBABILITY)
     return None if change is None else change.at
 
 
@@ -85,11 +91,11 @@ def test_the_level_before_is_that_of_the_last_segment() -> None:
     values = line(6)
     values[30:] *= 0.7
     series = read(values.ravel(), SHAPE.labels())
-    means = position_values(series)
+    means = replicates_of(series)
     assert newest.find(series, means, [30], PROBABILITY) is None
     values[-2:] *= 0.8
     series = read(values.ravel(), SHAPE.labels())
-    change = newest.find(series, position_values(series), [30], PROBABILITY)
+    change = newest.find(series, replicates_of(series), [30], PROBABILITY)
     assert change is not None
     assert change.at == 58
 
@@ -107,4 +113,13 @@ def test_two_positions_after_a_change_are_no_level() -> None:
     values[-1] *= 0.5
     series = read(values.ravel(), SHAPE.labels())
     # Only two positions have the level of the last segment.
-    assert newest.find(series, position_values(series), [57], PROBABILITY) is None
+    assert newest.find(series, replicates_of(series), [57], PROBABILITY) is None
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_short_ladder_that_halves_is_found(at: int) -> None:
+    shape = SeriesShape(5, 2)
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        values = draw(NOISES["gauss"], shape, random, sigma=0.5, step=-0.5, at=at)
+        assert places(values.reshape(5, 2)) == [at]

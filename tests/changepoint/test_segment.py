@@ -31,7 +31,7 @@ detect = functools.partial(changepoint.detect, method="default")
 LEAST = 3
 """Values a side has to have."""
 
-PLAIN: Sizes = (0.0, 1e-18, 0.0)
+PLAIN = Sizes(0.0, 1e-18, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
 """Nothing was clipped, no smallest deviation to speak of, and tails that do not count."""
 
 
@@ -103,10 +103,12 @@ def test_steps_are_no_autocorrelation() -> None:
     stepped = values + levels((90, 0.0), (3, 50.0), (107, -20.0), (100, 8.0))
     sums = sums_of(stepped)
     parts = parts_of(stepped, sums, np.array(edges), LEAST, memo_of(stepped, sums))
-    assert autocorrelation(parts, 300) == counted_phi(*differences(stepped, edges), 300, 3)
+    assert autocorrelation(parts, 300, PLAIN) == counted_phi(*differences(stepped, edges), 300, 3)
     one, two = differences(values, [0, 300])
-    assert autocorrelation(parts, 300) == pytest.approx(counted_phi(one, two, 300, 0), abs=0.04)
-    assert 0.2 < autocorrelation(parts, 300) < 0.5
+    assert autocorrelation(parts, 300, PLAIN) == pytest.approx(
+        counted_phi(one, two, 300, 0), abs=0.04
+    )
+    assert 0.2 < autocorrelation(parts, 300, PLAIN) < 0.5
 
 
 def strength_of(
@@ -118,7 +120,8 @@ def strength_of(
     share: float = 0.0,
     tail: float = 0.0,
 ) -> float:
-    return strength(values, sums_of(values), place, (rest, degrees, phi, share, tail))
+    sizes = PLAIN._replace(share=share, tail=tail)
+    return strength(values, sums_of(values), place, (rest, degrees, phi), sizes)
 
 
 def test_the_strength_of_a_plain_step_is_its_evidence() -> None:
@@ -209,7 +212,7 @@ def test_short_sides_share_what_all_segments_say_of_the_noise() -> None:
     linked = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.3)
     assert np.all(linked < strengths)
     # No deviation below 2 is believed: the error left is 27 times its square.
-    coarse = strengths_of(values, sums, edges, (0.0, 4.0, 0.0), LEAST, memo, 0.0)
+    coarse = strengths_of(values, sums, edges, PLAIN._replace(smallest=4.0), LEAST, memo, 0.0)
     expected = [26.5 * math.log(1 + 180 / 108)] * 2
     assert coarse.tolist() == pytest.approx(expected)
 
@@ -255,7 +258,7 @@ def test_an_inner_interval_in_autocorrelated_noise() -> None:
     phi = counted_phi(*differences(values, [0, 100, 300]), 300, 1)
     assert 0.1 < phi < 0.9
     rest = float(np.sum((values - np.mean(values)) ** 2)) - inner[3][0]
-    expected = evidence(float(inner[3][0]), rest, 298.0, split_factor(phi, 80.0, 80.0))
+    expected = evidence(float(inner[3][0]), rest, 298.0, split_factor(phi, 1.0, 80.0, 80.0))
     assert inside(values, [0, 300], inner, 0.999 * expected) == (0, 100)
     assert inside(values, [0, 300], inner, 1.001 * expected) == (-1, -1)
 
@@ -322,7 +325,7 @@ def test_the_grid_of_inner_intervals_holds_every_change_in_a_middle_half() -> No
 def test_a_step_without_noise_and_how_sure_it_is(unit: float) -> None:
     """All there is of noise is the smallest deviation believed, here a tenth of the unit."""
     values = unit * levels((40, 2.0), (60, 5.0))
-    at, strengths = found(values, 20.0, (0.0, 0.01 * unit**2, 0.0))
+    at, strengths = found(values, 20.0, PLAIN._replace(smallest=0.01 * unit**2))
     assert at == [40]
     assert strengths == pytest.approx([97.5 * math.log(1 + 9 * 24 / 0.98)])
 
@@ -348,7 +351,7 @@ def evidence_of(values: Floats, at: int) -> float:
     rest = float(np.sum((left - np.mean(left)) ** 2) + np.sum((right - np.mean(right)) ** 2))
     phi = counted_phi(*differences(values, [0, at, n]), n, 1)
     gain = float(np.sum((values - np.mean(values)) ** 2)) - rest
-    return evidence(gain, rest, float(n - 2), split_factor(phi, float(at), float(n - at)))
+    return evidence(gain, rest, float(n - 2), split_factor(phi, 1.0, float(at), float(n - at)))
 
 
 @pytest.mark.parametrize("pattern", [zigzag, linked])
@@ -387,7 +390,7 @@ def test_a_series_read_backwards_has_the_same_changes(seed: int) -> None:
     assert [160 - place for place in back[::-1]] == at
     assert same[::-1] == pytest.approx(strengths)
     for unit, shift in ((1e-7, 0.0), (1e7, 0.0), (-1.0, 0.0), (1.0, -300.0)):
-        moved, same = found(values * unit + shift, 20.0, (0.0, 1e-18 * unit**2, 0.0))
+        moved, same = found(values * unit + shift, 20.0, PLAIN._replace(smallest=1e-18 * unit**2))
         assert moved == at
         assert same == pytest.approx(strengths)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from changepoint import Pooled, SharedNoise
+from changepoint import Pooled
 from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
@@ -19,7 +19,7 @@ from pipeline.regressions.pooled_detection import WINDOW, Window, search_window,
 from pipeline.regressions.recovery import LevelPair, compare_levels
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
-from pipeline.regressions.shifts import find_shifts
+from pipeline.regressions.shifts import KnownNoise, find_shifts
 from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
 from tests.regressions.test_pooled_detection import measured
@@ -34,9 +34,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     shifts, window = find_shifts, search_window
 
-    def shifts_of(
-        series: Series, watch: DetectionSettings, noise: SharedNoise | None
-    ) -> list[Shift]:
+    def shifts_of(series: Series, watch: DetectionSettings, noise: KnownNoise) -> list[Shift]:
         found.append(series.key.step)
         return shifts(series, watch, noise)
 

@@ -1,0 +1,57 @@
+"""The autocorrelation of a machine, learned from all series that it measured.
+
+One series shows the correlation of its neighbouring positions too roughly to judge a change by it.
+Many series of one machine and step show it together, and new ones start with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from changepoint.detection.scan import MAX_PHI, rough_scale
+from changepoint.series import Floats
+
+FEWEST = 20
+"""Fewest positions of a series that takes part: a ladder shows its changes more than its noise."""
+
+ENOUGH = 1000
+"""Pairs of differences of all series from which their correlation counts: its standard error then
+is .03, and of AR(.5) too little is deducted with .07."""
+
+OUTLYING = 5.0
+"""Deviations of a difference of neighbours from which it is a change or a spike, and left out."""
+
+STEP = 0.05
+"""The result is a multiple, so that it stays the same on most nights, as do cached results."""
+
+
+def learned_autocorrelation(collection: Sequence[Floats]) -> float | None:
+    """Return the correlation of neighbouring positions of a machine, from 0 to 0.9.
+
+    Pass it to :func:`detect` as ``autocorrelation``. In an autoregression of order one the squared
+    differences at lag one and two are as 1 to 1 + phi, whatever the levels. Both are compared where
+    no difference of neighbours is an outlier, so changes and spikes do not count.
+
+    Args:
+        collection: for each series one value per position, in order, without gaps.
+
+    Returns:
+        The correlation, or None if all series together are too short to show it.
+    """
+    pairs = ones = twos = 0.0
+    for values in collection:
+        if len(values) < FEWEST:
+            continue
+        scale = rough_scale(values)
+        near = np.diff(values)
+        plain = np.abs(near) <= OUTLYING * scale
+        both = plain[1:] & plain[:-1]
+        if scale > 0.0:
+            pairs += float(np.sum(both))
+            ones += float(np.sum(near[1:][both] ** 2 + near[:-1][both] ** 2)) / scale**2
+            twos += 2.0 * float(np.sum((values[2:] - values[:-2])[both] ** 2)) / scale**2
+    if pairs < ENOUGH or ones == 0.0:
+        return None
+    return min(max(round((twos / ones - 1.0) / STEP) * STEP, 0.0), MAX_PHI)

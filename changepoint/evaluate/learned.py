@@ -1,0 +1,54 @@
+"""What the learned autocorrelation of a machine is worth: alarms, recall and delay with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from changepoint.api import detect
+from changepoint.detection.autocorrelation import learned_autocorrelation
+from changepoint.evaluate import nightly
+from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
+from changepoint.series import Floats, Ints
+
+SERIES = 20
+"""Series of the machine from which it is learned."""
+LENGTH = 60
+"""Positions of each of them."""
+SHAPES = (SeriesShape(200, 1), SeriesShape(100, 3))
+"""Unchanged series that grow to so many positions."""
+BUDGET = 0.5
+"""Budget of alarms per 1000 nights."""
+
+
+def learned_places(noise: Noise, seed: int) -> nightly.Places:
+    """The positions that ``detect`` reports with what 20 other series of the machine show."""
+    random = np.random.default_rng([seed, SERIES])
+    shape = SeriesShape(LENGTH, 1)
+    others = [draw(noise, shape, random, sigma=nightly.SIGMA) for _ in range(SERIES)]
+    phi = learned_autocorrelation(others)
+
+    def places(values: Floats, labels: Ints) -> list[int]:
+        positions = None if len(labels) == labels[-1] + 1 else labels
+        found = detect(values, positions=positions, alarms_per_1000=BUDGET, autocorrelation=phi)
+        return [int(change.position) for change in found.changes]
+
+    return places
+
+
+def learned_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """One row per noise: alarms per 1000 nights of both shapes, recall of 3 and 5 %, delay."""
+    names = " | ".join(f"alarms {shape}" for shape in SHAPES)
+    yield f"| noise | {names} | 3 % | 5 % | delay of 5 %, median/p90 |"
+    yield "| --- |" + " --- |" * (len(SHAPES) + 3)
+    for name in kinds:
+        noise = NOISES[name]
+        places = learned_places(noise, seed)
+        row = [
+            str(nightly.alarms(places, noise, shape.positions, trials, seed, shape.replicates))
+            for shape in SHAPES
+        ]
+        row += [str(nightly.recall(places, noise, step, trials, seed)) for step in (0.03, 0.05)]
+        median, late = nightly.delays(places, noise, 0.05, 1, trials, seed)
+        yield f"| {name} | {' | '.join(row)} | {median:g}/{late:g} |"

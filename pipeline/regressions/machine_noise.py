@@ -1,0 +1,46 @@
+"""What the other series of a machine show of the noise of a series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from changepoint import learned_autocorrelation
+from pipeline.model import SeriesKey
+from pipeline.regressions.ladder_noise import ladder_noise
+from pipeline.regressions.shifts import KnownNoise
+from pipeline.storage.series import Floats, Series
+
+
+def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
+    """Return what the series show of each other's noise.
+
+    The autocorrelation is that of the machine class, step and metric, or, where these have too few
+    nights, of the machine class and metric, so new series start with it.
+    """
+    shared = ladder_noise(series)
+    values = {one.key: _position_means(one) for one in series}
+    steps: dict[tuple[str, ...], list[Floats]] = {}
+    for key, means in values.items():
+        for group in _groups(key):
+            steps.setdefault(group, []).append(means)
+    learned = {group: learned_autocorrelation(members) for group, members in steps.items()}
+    known = {}
+    for key in values:
+        step, machine = (learned[group] for group in _groups(key))
+        known[key] = KnownNoise(shared.get(key), machine if step is None else step)
+    return known
+
+
+def _groups(key: SeriesKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the machine, step and metric, and the machine and metric, of a series."""
+    machine = (key.machine_class, key.metric)
+    return (*machine, key.workload, key.step, key.group), machine
+
+
+def _position_means(series: Series) -> Floats:
+    _, starts, counts = np.unique(series.positions, return_index=True, return_counts=True)
+    if not len(starts):
+        return np.empty(0)
+    return np.asarray(np.add.reduceat(series.values, starts) / counts, dtype=np.float64)
