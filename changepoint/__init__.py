@@ -23,7 +23,7 @@ from changepoint.comparison.spread_sequential import SpreadSequential
 from changepoint.comparison.two_samples import Comparison, SampleLevel, compare
 from changepoint.comparison.verdict import Better, Verdict
 from changepoint.detection.autocorrelation import learned_autocorrelation
-from changepoint.detection.creep import Creep, PositionShare, creep
+from changepoint.detection.creep import Creep, CreepTest, PositionShare, creep
 from changepoint.detection.exact import exact_changes, exact_effect, is_exact_change
 from changepoint.detection.ladder import LONGEST as LONGEST_LADDER
 from changepoint.detection.ladder import shared_noise
