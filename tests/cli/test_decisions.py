@@ -164,7 +164,7 @@ def test_the_ledger_counts_what_became_of_alarms(
     )
     lines = nightshift("ledger").out.splitlines()
     assert lines[0] == (
-        "1 alarm: 0 confirmed, 0 noise, 1 environment, 0 undecided, 0 not measured again"
+        "1 alarm: 0 confirmed, 0 noise, 1 environment, 0 layout, 0 undecided, 0 not measured again"
     )
     assert lines[1].startswith(f"  {fingerprint}  ")
     assert lines[1].endswith("minors: 17.9 -> 17.10  rejected, environment, 2m30s")

@@ -145,7 +145,7 @@ def test_a_tree_without_its_own_ssl_takes_that_of_the_machine(
 def test_another_tree_is_reported(tmp_path: Path) -> None:
     asked = work(tmp_path)
     shutil.rmtree(asked.tree / "scripts")
-    with pytest.raises(CompileError, match="it is not source code of MariaDB"):
+    with pytest.raises(CompileError, match="so it is not MariaDB's"):
         MariaDB().recipe(asked)
 
 

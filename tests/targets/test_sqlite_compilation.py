@@ -112,7 +112,7 @@ def test_the_compiler_cache_goes_before_the_compiler(tree: Path) -> None:
 
 
 def test_what_is_not_sqlite_is_a_revision_that_does_not_build(tree: Path) -> None:
-    with pytest.raises(CompileError, match="it is not source code of SQLite"):
+    with pytest.raises(CompileError, match="so it is not SQLite's"):
         recipe(tree, "README.md")
 
 

@@ -321,7 +321,7 @@ def huge_bundle(box: Box) -> None:
         file.truncate(LARGEST + 1)
 
 
-@attack(MEASURES, "is larger than any that nightshift writes")
+@attack(MEASURES, "is larger than any file that nightshift writes")
 def huge_builds(box: Box) -> None:
     box.write("builds.json", b" " * (5 << 20))
 
