@@ -45,24 +45,36 @@ _WHAT_TO_DO = {
         "it with the comment `/nightshift accept REASON`."
     ),
     PullRequestOutcome.UNDECIDED: (
-        "Nothing is shown, neither a regression nor its absence. **What to do:** measure again: "
-        "set the label again, or comment `/nightshift`, with `mode=count` if this machine is too "
-        "noisy. A longer `budget` in the workflow detects smaller changes."
+        "The measurement was not precise enough for the rows that are undecided: neither a "
+        "regression nor its absence is shown there. **What to do:** comment `/nightshift "
+        "mode=count`, which counts instructions instead of timing and is precise on a noisy "
+        "machine, or measure for longer with a larger `budget` in the workflow. This check does "
+        "not block."
     ),
     PullRequestOutcome.COULD_NOT_BUILD: (
-        "**What to do:** correct the build and push; the log of the run has all of the compiler's "
+        "The head of this pull request did not build, so whether it is slower is unknown. **What "
+        "to do:** correct the build and push; the log of the run has all of the compiler's "
         "messages."
     ),
     PullRequestOutcome.COULD_NOT_RUN: (
-        "**What to do:** a maintainer corrects what the reason names, and starts the measurement "
-        "again."
+        "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
+        "reason names, and starts the measurement again with the comment `/nightshift`."
     ),
     PullRequestOutcome.NOT_MEASURED: (
-        "The cause is the machine or the job, not this change. **What to do:** measure again: "
-        "re-run the job, set the label again, or comment `/nightshift`."
+        "Whether this change is slower is unknown, because the machine or the job failed. **What "
+        "to do:** comment `/nightshift` to measure again; if it fails again, the log of the run "
+        "says why. This check does not block."
     ),
 }
 """What the reader does next, by outcome."""
+
+_MACHINE_CHANGED = (
+    "Base was measured twice and differed from itself, so nothing can be said about this change: "
+    "neither a regression nor its absence. **What to do:** comment `/nightshift` to measure again, "
+    "or `/nightshift mode=count`, which counts instructions instead of timing and is precise on a "
+    "noisy machine. This check does not block."
+)
+"""What the reader does next where the machine changed."""
 
 
 class MessageContext(NamedTuple):
@@ -101,7 +113,7 @@ def message_of(
     body = [
         f"### {title}",
         "",
-        _WHAT_TO_DO[outcome],
+        _MACHINE_CHANGED if comparison.answer.moved else _WHAT_TO_DO[outcome],
         "",
         f"`{comparison.head}` (head) against `{comparison.base}` (base).",
         "",
@@ -129,7 +141,7 @@ def message_without_result(
         "",
         code(said),
         "",
-        f"Whether this change is slower is unknown. {_WHAT_TO_DO[outcome]}",
+        _WHAT_TO_DO[outcome],
         *(["", *_links(context)[:1]] if _links(context) else []),
     ]
     return Words(outcome, f"{name}: {inert(said)}", "\n".join(body))

@@ -117,7 +117,7 @@ def test_a_budget_that_shows_nothing_is_undecided(pulls: Simulation, hub: Hub) -
     check = hub.publish(SLOW, full(pulls, SLOW), answer, *SMALLEST)
     assert check.conclusion == "neutral"
     assert check.title is not None and check.title.startswith("Undecided: 4 of 4 figures; ")
-    assert check.summary is not None and "A longer `budget` in the workflow" in check.summary
+    assert check.summary is not None and "with a larger `budget` in the workflow" in check.summary
     assert hub.repository.all_comments() == []
 
 

@@ -121,7 +121,7 @@ def test_a_missing_result_says_why_and_what_to_do(outcome: PullRequestOutcome) -
     assert words.title.startswith(f"{outcome.value.capitalize()}: sqlite3.c:1: error: `x` @")
     assert "@octocat" not in words.title
     assert words.body.splitlines()[2].startswith("``sqlite3.c:1: error: `x` @octocat <img> # #[er")
-    assert "Whether this change is slower is unknown." in words.body
+    assert "is slower is unknown" in words.body
     assert "**What to do:**" in words.body
 
 

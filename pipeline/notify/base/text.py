@@ -39,7 +39,7 @@ _VERDICT = {
     RegressionState.CONFIRMED: "Confirmed by a second measurement",
     RegressionState.REJECTED: "Rejected by a second measurement",
     RegressionState.ACKNOWLEDGED: "Acknowledged",
-    RegressionState.RESOLVED: "Resolved: the newest revisions are as good as those before it",
+    RegressionState.RESOLVED: "Resolved: the newest revisions are as good as before the regression",
     RegressionState.WONT_FIX: "Won't fix",
 }
 
@@ -54,13 +54,21 @@ _WHAT_TO_DO = {
     ),
     RegressionState.REJECTED: "There is nothing to do: there was no change.",
     RegressionState.ACKNOWLEDGED: (
-        "Somebody knows about this. There is nothing else to do: nightshift reports when the "
-        "regression is gone."
+        "Somebody has acknowledged this regression, so it is known here. nightshift keeps "
+        "measuring and reports when the regression is gone."
     ),
     RegressionState.RESOLVED: "There is nothing to do.",
     RegressionState.WONT_FIX: "Somebody decided to leave it as it is. There is nothing to do.",
 }
 """What the reader does next, by state."""
+
+_DECIDE = {
+    RegressionState.SUSPECTED: "",
+    RegressionState.CONFIRMED: "",
+    RegressionState.ACKNOWLEDGED: "To decide otherwise: ",
+    RegressionState.WONT_FIX: "To decide otherwise: ",
+}
+"""What stands before the possible decisions, in the states that leave something to decide."""
 
 
 class Facts(NamedTuple):
@@ -165,6 +173,7 @@ def _where(regression: Regression) -> str:
 
 
 def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) -> str:
+    decides = facts.decide and regression.state in _DECIDE
     before = [
         _verdict(regression, beside),
         "",
@@ -184,7 +193,7 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
         "",
         fenced(facts.reproduce, "sh"),
         "",
-        *([facts.decide, ""] if facts.decide else []),
+        *([f"{_DECIDE[regression.state]}{facts.decide}", ""] if decides else []),
     ]
     why = [facts.why.rstrip(), ""] if facts.why else []
     if sum(len(line) + 1 for line in (*before, *why, *after)) > MOST:

@@ -76,7 +76,9 @@ def test_one_percent_more_instructions_are_found_in_time_and_nothing_else(
     (check,) = repository.checks.all()
     summary = check.summary or ""
     rows = [
-        line for line in summary.splitlines() if line.startswith("| ") and "instructions" in line
+        line
+        for line in summary.splitlines()
+        if line.startswith("| ") and "instructions per operation" in line
     ]
     worse = [row for row in rows if "**worse**" in row]
     assert len(worse) == 1 and worse[0].startswith("| update-index"), rows
