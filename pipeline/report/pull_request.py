@@ -78,11 +78,11 @@ _MACHINE_CHANGED = (
 
 
 class MessageContext(NamedTuple):
-    """What the publisher knows beside the measurement.
+    """What the text shows beside the measurement; an empty field is left out.
 
-    ``number`` is that of the pull request, if known. ``config`` is the configuration in its
-    repository, if it has an unusual name. ``run_page`` is the page of the measuring run, with its
-    log and the raw measurements; ``trends`` that of the history. Empty ones are left out.
+    ``number`` is the number of the pull request. ``config`` is the path of the configuration file
+    in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the
+    workflow run that measured, ``trends`` the address of the site with older results.
     """
 
     number: int | None = None

@@ -81,9 +81,10 @@ class Quarantine:
         return f"{refused}; moved to {kept.parent} with a note of the way back; {then}"
 
     def release(self) -> None:
-        """Move bundles of a newer nightshift back, once this version can read them.
+        """Move bundles from the quarantine back to the results, if this version can read them.
 
-        Forgets bundles that were left where they are and have changed since.
+        A bundle that could not be moved is only remembered as refused; once its file has changed,
+        it is tried again.
         """
         for kept, note in self._notes():
             # Most quarantines are empty, and a verb that takes no bundle does without the module.

@@ -179,7 +179,10 @@ class Assignment:
             )
         for record in (*manifest.steps, *manifest.repeated):
             if max(begins - record.started_at, record.started_at - ends) > SKEW:
-                raise UserError(f"{path} has a step at another time than its run")
+                raise UserError(
+                    f"{path} has a step that began before or after its run, so it is refused; "
+                    "check the clock of the bench"
+                )
 
 
 def _anywhere(revision: Revision) -> Revision:

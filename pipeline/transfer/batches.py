@@ -96,6 +96,9 @@ def batch_of(
 def claimed(path: Path) -> str:
     """Return the id of the batch that a folder of results answers; empty without one."""
     if path.exists() and path.stat().st_size > LONGEST_CLAIM:
-        raise UserError(f"{path} is too large to name a batch; pack again")
+        raise UserError(
+            f"{path} holds more than the id of a batch, so it is refused; pack the results again "
+            "with `nightshift pack`"
+        )
     claim = read_json(path, BatchClaim.model_validate_json, "pack again")
     return "" if claim is None else claim.id

@@ -90,7 +90,10 @@ def claim_in(place: Place, box: str, found: Offers) -> str:
         if each.name == CLAIM:
             where = f"{place.name}: {path_in(box, CLAIM)}"
             if each.entry.size > LONGEST_CLAIM:
-                raise UserError(f"{where} is too large to name a batch; pack again")
+                raise UserError(
+                    f"{where} holds more than the id of a batch, so it is refused; pack the "
+                    "results again with `nightshift pack`"
+                )
             data = b"".join(place.read(path_in(box, CLAIM), each.entry))
             try:
                 return BatchClaim.model_validate_json(data).id

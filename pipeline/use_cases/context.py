@@ -118,7 +118,8 @@ class Context:
                 raise self.file.problem(
                     ("class", at, "cores"),
                     f"this machine does not fit its class {section.name}: the class has "
-                    f"{wanted}, the machine {has}",
+                    f"{wanted}, the machine {has}; correct the class, or give this machine "
+                    "another one",
                 )
         return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
 

@@ -81,11 +81,11 @@ def publish_stage(context: MeasuringContext, plan: Plan, watcher: Watcher) -> Pu
     try:
         publish(context, plan, url, synced, watcher)
     except UserError as error:
-        _LOG.warning(f"publishing was incomplete: {error}")
+        _LOG.warning(f"publishing was incomplete: {error}; the next night sends what is missing")
     except Exception as error:
         _LOG.warning(
             f"publishing was incomplete: {type(error).__name__}: {first_line(error)}; "
-            "`nightshift publish` shows the traceback"
+            "the next night sends what is missing, and `nightshift publish` shows the traceback"
         )
     return _published(url, synced, time.monotonic() - began)
 

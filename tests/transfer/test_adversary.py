@@ -220,7 +220,7 @@ def bundle_of_the_past(box: Box) -> None:
     box.forge(started_at=box.manifest.started_at - SKEW - timedelta(hours=1))
 
 
-@attack(MEASURES, "has a step at another time than its run")
+@attack(MEASURES, "has a step that began before or after its run")
 def step_of_another_time(box: Box) -> None:
     steps = tuple(each.model_copy(update={"started_at": FUTURE}) for each in box.manifest.steps)
     box.forge(steps=steps)
@@ -275,7 +275,7 @@ def claim_that_is_no_claim(box: Box) -> None:
     box.write(CLAIM, '{"id": 1, "by": "hub"}')
 
 
-@attack(MEASURES, "is too large to name a batch")
+@attack(MEASURES, "holds more than the id of a batch")
 def huge_claim(box: Box) -> None:
     box.write(CLAIM, b" " * (1 << 20))
 

@@ -39,7 +39,7 @@ class ConfigFiles:
         return _families(self.target, self.suffix)
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return the configuration of a family for a revision, scaled to the machine."""
+        """Return the named configuration (``family``, as x10a) for a revision and machine."""
         known = self.families()
         if family not in known:
             raise UserError(

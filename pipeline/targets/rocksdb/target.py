@@ -69,7 +69,7 @@ class RocksDB:
         return Identity(program=program, folders=(folder,), version=version)
 
     def config(self, family: str, revision: Revision, machine: Machine) -> ServerConfig:
-        """Return a family's configuration for a revision, scaled to the machine."""
+        """Return the named configuration (``family``, as byrx) for a revision and machine."""
         made = configuration.FILES.config(family, revision, machine)
         exceeds = configuration.least_database(family, machine)
         return made.model_copy(update={"exceeds": exceeds})
