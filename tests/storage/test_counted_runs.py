@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from pipeline.model import CallCost, FunctionCost, Mode, StepCounts
+from pipeline.model import CallCost, FunctionCost, Mode, StepCounts, StepStatus
 from pipeline.storage.bundle import COUNTS_MEMBER, DamagedBundleError, read_bundle, write_bundle
 from pipeline.storage.condensed import condense
 from pipeline.storage.functions import FunctionRange, function_costs, function_ranges
-from pipeline.storage.ingest import check_bundle, ingest
+from pipeline.storage.ingest import check_bundle, counts_of, ingest
 from pipeline.storage.measurements import rows
 from pipeline.storage.runs import run_heads
 
@@ -130,3 +130,18 @@ def test_a_condensed_bundle_keeps_counts_functions_and_calls(tmp_path: Path) -> 
     folder = bundle.manifest.steps[0].folder
     kept = StepCounts.model_validate_json(read_bundle(path).files[f"{folder}/{COUNTS_MEMBER}"])
     assert kept == COUNTS
+
+
+def test_the_costs_of_a_bundle_are_those_of_its_good_steps(tmp_path: Path) -> None:
+    path = put_counted(tmp_path, COUNTS.model_dump_json().encode())
+    manifest, bundle = make_run()[0], read_bundle(path)
+    first, *others = bundle.manifest.steps
+    failed = first.model_copy(update={"status": StepStatus.FAILED})
+    steps = {"steps": (failed, *others)}
+    members = {name: data for name, data in bundle.files.items() if not name.startswith("man")}
+    folder = first.folder
+    members = {name: data for name, data in members.items() if not name.startswith(folder)}
+    changed = write_bundle(tmp_path / "failed", bundle.manifest.model_copy(update=steps), members)
+    assert list(counts_of(changed)) == [step.step.name for step in manifest.steps[1:]]
+    with pytest.raises(DamagedBundleError, match="cannot be parsed"):
+        counts_of(put_counted(tmp_path / "damaged", b"{}"))
