@@ -189,8 +189,9 @@ def test_a_database_that_fits_into_memory_is_no_io_bound_result_and_says_so(
             json.loads(each) for each in store.execute(text("SELECT marks FROM step_run")).scalars()
         ]
     assert len(marks) == len(STEPS)
-    for (mark,) in marks:
-        assert mark.endswith(f"of memory that an IO-bound one ({config}) exceeds")
+    wanted = f"of memory that an IO-bound one ({config}) exceeds"
+    # A busy machine adds marks of its own, as "drifting".
+    assert all(any(mark.endswith(wanted) for mark in of_step) for of_step in marks)
 
 
 def reading(
