@@ -54,8 +54,8 @@ _WHAT_TO_DO = {
     ),
     RegressionState.REJECTED: "There is nothing to do: there was no change.",
     RegressionState.ACKNOWLEDGED: (
-        "Somebody has acknowledged this regression, so it is known here. nightshift keeps "
-        "measuring and reports when the regression is gone."
+        "Somebody has acknowledged this regression, so there is nothing to do here. "
+        "nightshift keeps measuring and reports when the regression is gone."
     ),
     RegressionState.RESOLVED: "There is nothing to do.",
     RegressionState.WONT_FIX: "Somebody decided to leave it as it is. There is nothing to do.",
