@@ -15,7 +15,7 @@ from pipeline.cli.progress import make_watcher
 from pipeline.config import DEFAULT_FILE
 from pipeline.model import Cell
 from pipeline.use_cases.measuring import MeasuringContext
-from pipeline.use_cases.run import run_stage
+from pipeline.use_cases.run import run_and_ingest, run_stage
 from pipeline.use_cases.table import table_plan
 
 
@@ -62,11 +62,11 @@ def run_verb(
         if form is Format.TEXT:
             out.print(str(path), markup=False)
 
-    plan = table_plan(context, table) if table else context.plan()
-    result = run_stage(context, plan, make_watcher(screen()), keep, keys)
+    watcher = make_watcher(screen())
     if table:
-        # No night follows that would take the runs into the store.
-        context.ingest()
+        result = run_and_ingest(context, table_plan(context, table), watcher, keep, keys)
+    else:
+        result = run_stage(context, context.plan(), watcher, keep, keys)
     if form is Format.JSON:
         print_json([str(path) for path in paths])
     elif not paths and not result.harness_errors:

@@ -16,7 +16,7 @@ from pipeline.model.metrics import METRICS
 from pipeline.report.cells import format_value, tone_of
 from pipeline.report.grid import Grid, Tone
 from pipeline.report.layouts.base import usual_metric
-from pipeline.report.relative import Table, compared
+from pipeline.report.relative import compared
 from pipeline.report.render.markdown import as_markdown
 from pipeline.report.tables import MeasuredSubject
 from pipeline.storage.runs import RunRow
@@ -89,7 +89,7 @@ def changed_steps(
     if base not in {column.label for column in subject.columns} or len(subject.columns) < 2:
         return {}
     relative = {
-        name: _by_step(compared(table, base))
+        name: compared(table, base).by_step()
         for name, table in subject.tables([metric, *EVIDENCE]).items()
     }
     others = [column for column in subject.columns if column.label != base]
@@ -125,7 +125,7 @@ def _summary(
             lines.append(f"- {cell(subject.title)}: there is nothing to compare with {cell(base)}")
             continue
         table = compared(subject.table(metric), base)
-        ratios = list(_by_step(table).values())
+        ratios = list(table.by_step().values())
         for at, (label, changed) in enumerate(found.items()):
             values = [row[at] for row in ratios]
             known = [value for value in values if value is not None]
@@ -275,7 +275,3 @@ def _settings(columns: Sequence[ArticleColumn]) -> str:
     if not parts:
         return ""
     return "\n\n".join(["## Settings", "Compared with the first column of the same DBMS.", *parts])
-
-
-def _by_step(table: Table) -> dict[str, tuple[float | None, ...]]:
-    return {row.step: row.values for group in table.groups for row in group.rows}

@@ -45,6 +45,10 @@ class Table(Frozen):
     columns: tuple[Column, ...]
     groups: tuple[StepGroup, ...]
 
+    def by_step(self) -> dict[str, tuple[float | None, ...]]:
+        """Return the values of each step, in the order of the columns."""
+        return {row.step: row.values for group in self.groups for row in group.rows}
+
 
 def absolute_table(
     title: str,

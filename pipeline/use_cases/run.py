@@ -84,6 +84,19 @@ def run_stage(
         return build_and_measure(context, remaining, watcher, on_bundle, needs_build=first)
 
 
+def run_and_ingest(
+    context: MeasuringContext,
+    plan: Plan,
+    watcher: Watcher,
+    on_bundle: Callable[[Cell, int, Path], None],
+    keys: Sequence[str] = (),
+) -> RunResult:
+    """Measure as :func:`run_stage`, for a plan that no night takes into the store afterwards."""
+    result = run_stage(context, plan, watcher, on_bundle, keys)
+    context.ingest()
+    return result
+
+
 def build_and_measure(
     context: MeasuringContext,
     runs: Sequence[tuple[Cell, int]],

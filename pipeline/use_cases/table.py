@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.config import TableSetup
@@ -80,9 +80,8 @@ def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
     """
     if asked.chosen:
         return _chosen(context, asked)
-    layout, line, base, metric = asked.layout, asked.line, asked.base, asked.metric
-    if asked.absolute and layout in ("", "relative"):
-        layout = "absolute"
+    line, base, metric = asked.line, asked.base, asked.metric
+    layout = _layout(asked)
     _check(layout, metric)
     lines, left_out = _lines(context, asked)
     if base and not line:
@@ -104,27 +103,30 @@ def table_plan(context: PlanningContext, name: str) -> Plan:
 def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequest) -> Tables:
     """Return the tables of chosen columns that have results; a request goes before the setup."""
     columns = columns_of_table(context, setup)
-    layout = asked.layout or setup.layout
-    if asked.absolute and layout in ("", "relative"):
-        layout = "absolute"
+    layout = _layout(asked, setup.layout)
     metrics = (asked.metric,) if asked.metric else setup.metrics or ("",)
     for metric in metrics:
         _check(layout, metric)
     subjects = chosen_subjects(context.store, setup.title or setup.name, columns, setup.groups)
-    there = {column.label for subject in subjects for column in subject.columns}
     base = asked.base or setup.base or setup.columns[0]
-    # Without results of the base, the table still shows the others, absolute.
-    if base not in there and base in setup.columns and not layout:
-        layout = "absolute"
+    # A workload without results of the base still shows the other columns, absolute.
+    unbased = [one for one in subjects if base in setup.columns and not _has([one], base)]
+    based = [one for one in subjects if one not in unbased]
     options = [
         TableOptions(context.config.report, base=base, metric=metric, decimals=asked.decimals)
         for metric in metrics
     ]
-    grids = [grid for each in options for grid in make_grids(subjects, each, layout)]
+    grids = [
+        grid
+        for each in options
+        for some, chosen in ((based, layout), (unbased, layout or "absolute"))
+        for grid in make_grids(some, each, chosen)
+    ]
+    measured = measured_cells(context.store)
     return Tables(
         _shown(grids, layout, asked.absolute),
         {},
-        tuple(column.label for column in columns if _lacks(context, column)),
+        tuple(column.label for column in columns if _lacks(column, measured)),
     )
 
 
@@ -183,9 +185,14 @@ def columns_of_table(context: PlanningContext, setup: TableSetup) -> tuple[Chose
     )
 
 
-def _lacks(context: PlanningContext, column: ChosenColumn) -> bool:
-    """Return whether a cell of a column has no run."""
-    measured = measured_cells(context.store)
+def _layout(asked: TableRequest, usual: str = "") -> str:
+    """Return the layout that is asked for, else the usual one; --absolute changes relative ones."""
+    layout = asked.layout or usual
+    return "absolute" if asked.absolute and layout in ("", "relative") else layout
+
+
+def _lacks(column: ChosenColumn, measured: Mapping[tuple[str, str], Collection[str]]) -> bool:
+    """Return whether a cell of a column has no run; ``measured`` as :func:`measured_cells`."""
     return any(
         cell.key not in measured.get((cell.revision.target, cell.revision.label), ())
         for cell in column.cells

@@ -173,6 +173,24 @@ def test_a_table_that_cannot_be_read_is_left_out_of_the_report(
     assert "the table mixed is left out: postgres:18.0+x99: " in ran.err
 
 
+@pytest.mark.usefixtures("night")
+def test_a_workload_that_the_base_does_not_run_is_shown_absolute(
+    nightshift: Nightshift, configured: Path
+) -> None:
+    change(configured, "[[table]]", '[[workload]]\nname = "other"\nsteps = ["scan"]\n\n[[table]]')
+    change(configured, 'steps = ["scan"]', 'steps = ["scan"]\nconfigs = { mariadb = "z12b" }')
+    change(configured, '"mariadb:11.4.5"]', '"mariadb:11.4.5"]\nworkloads = ["cached"]')
+    nightshift("run", "--table", "mixed")
+    change(configured, '\nworkloads = ["cached"]', '\nworkloads = ["cached", "other"]')
+    only = 'columns = ["postgres:17.10", "mariadb:11.4.5"]\nworkloads = ["other"]'
+    with configured.open("a") as file:
+        file.write(f'\n[[table]]\nname = "second"\n{only}\n')
+    nightshift("run", "--table", "second")
+    ran = nightshift("table", "mixed")
+    assert (ran.code, "Two DBMSs, cached: qps (1/s)\nRelative to: " in ran.out) == (0, True)
+    assert "Two DBMSs, other: qps (1/s)\ncol-1" in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

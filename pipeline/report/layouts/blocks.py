@@ -9,7 +9,7 @@ from pipeline.model.metrics import METRICS
 from pipeline.report.cells import published_cell, ratio_cell
 from pipeline.report.grid import Grid, GridRow, TableCell, TableSection
 from pipeline.report.layouts.base import TableOptions
-from pipeline.report.relative import Table, position_of, ratio
+from pipeline.report.relative import position_of, ratio
 from pipeline.report.tables import MeasuredSubject
 
 
@@ -44,7 +44,7 @@ class Figures:
         metrics = dict.fromkeys(metric for head in heads for metric in head.metrics)
         self._subject = subject
         tables = subject.tables(list(metrics))
-        self._values = {name: _by_step(table) for name, table in tables.items()}
+        self._values = {name: table.by_step() for name, table in tables.items()}
 
     def steps(self) -> list[str]:
         """Return the steps that have a value, in order."""
@@ -170,7 +170,3 @@ def _legend(
 def _explained(head: Head) -> str:
     # The last of several metrics is our own; the first may be a published name.
     return head.help or METRICS[head.metrics[-1]].help
-
-
-def _by_step(table: Table) -> dict[str, tuple[float | None, ...]]:
-    return {row.step: row.values for group in table.groups for row in group.rows}
