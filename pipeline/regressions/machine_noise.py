@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -25,11 +26,16 @@ def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
     for key, means in values.items():
         for group in _groups(key):
             steps.setdefault(group, []).append(means)
-    learned = {group: learned_autocorrelation(members) for group, members in steps.items()}
+
+    @cache
+    def learned(group: tuple[str, ...]) -> float | None:
+        return learned_autocorrelation(steps[group])
+
     known = {}
     for key in values:
-        step, machine = (learned[group] for group in _groups(key))
-        known[key] = KnownNoise(shared.get(key), machine if step is None else step)
+        step, machine = _groups(key)
+        own = learned(step)
+        known[key] = KnownNoise(shared.get(key), learned(machine) if own is None else own)
     return known
 
 
