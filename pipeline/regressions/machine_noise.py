@@ -46,7 +46,8 @@ def _groups(key: SeriesKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _position_means(series: Series) -> Floats:
-    _, starts, counts = np.unique(series.positions, return_index=True, return_counts=True)
-    if not len(starts):
+    if not len(series.values):
         return np.empty(0)
+    starts = np.flatnonzero(np.diff(series.positions, prepend=-1))
+    counts = np.diff(starts, append=len(series.values))
     return np.asarray(np.add.reduceat(series.values, starts) / counts, dtype=np.float64)
