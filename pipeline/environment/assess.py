@@ -19,8 +19,8 @@ from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Series
 
 PART = 1.0 / 3.0
-"""The part of the smallest change of interest that a machine must move by to cause an event. Three
-machines that share a line move its mean by a third of what one of them moves."""
+"""Share of the smallest change of interest by which a machine must move to cause an event. If one
+of three machines that share a line moves, the mean of the line moves by a third as much."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """Flags to open files that may be another user's: do not follow links or wait for pipes."""
 
 PATIENCE = 30.0
-"""Seconds to wait for the lock of a lease, which a nightshift has for milliseconds."""
+"""Seconds to wait for the lock of the lease's file, which another nightshift holds for
+milliseconds."""
 
 _LONGEST = 100_000
 """The most bytes of a lease to read."""

@@ -18,13 +18,15 @@ PAUSE = 1.0
 """Seconds between two checks of a busy machine."""
 
 _WAITED_FOR = CHECKS["load"]
-"""The check worth waiting for: a compilation that has just ended, or a timer's job."""
+"""The check that a night waits for: a compilation that has just ended or a timer's job may still
+load the machine for a moment."""
 
 
 class Policy(Frozen):
     """What a failed machine check does to a night, by name of the check, and how long to wait.
 
-    A check in no list, where no list has ``all``, has its own level. ``wait`` is in seconds.
+    A list with ``all`` holds every check that no list names; without such a list, these checks have
+    their own level. ``wait`` is the longest wait for a busy machine, in seconds.
     """
 
     refuse: tuple[str, ...] = ()

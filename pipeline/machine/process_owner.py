@@ -31,10 +31,10 @@ class ProcessIdentity(Frozen):
 
 
 class ProcessNamespace(Frozen):
-    """Where a process runs: host, boot and container. Others are invisible from there.
+    """Where a process runs: host, boot and container. Processes elsewhere are invisible to it.
 
     ``machine`` is the machine's id, ``boot`` the id of its boot, ``namespace`` the PID namespace,
-    which every container has its own of. Empty is unknown.
+    of which every container has its own. An empty text is unknown.
     """
 
     host: Plain

@@ -53,7 +53,7 @@ def program_output(argv: Sequence[str]) -> str:
 
 
 def space(folder: Path) -> Space | None:
-    """Return how much space a folder has, or its nearest existing parent."""
+    """Return the space of the file system with a folder, or with its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
             space = os.statvfs(place)

@@ -22,8 +22,8 @@ uses less than 2 %; a DBMS with a client for each processor loses more throughpu
 """
 
 STEAL = 0.02
-"""The share of time that the hypervisor may give to others: twice the observed share of a server
-with dedicated virtual processors."""
+"""The share of time that the hypervisor may give to other machines: twice the share observed on a
+server with dedicated virtual processors."""
 
 _TIMERS = (
     "apt-daily.timer",
