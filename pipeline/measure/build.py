@@ -123,7 +123,10 @@ class Builder:
         return [OFFICIAL, *self._options]
 
     def find(self, revision: Revision, options: str) -> Build | None:
-        """Return the build of a cell if it is installed here; controls use the build they copy."""
+        """Return the build of a revision if it is installed here; None otherwise.
+
+        A control uses the build of the revision that it copies.
+        """
         record = self.builds.record(revision.target, self._request(revision, options))
         return record.build if record else None
 
@@ -139,7 +142,7 @@ class Builder:
         """Return the build of a revision; download or compile it if the cache does not have it.
 
         Raises NotBuiltError for a revision that does not build, now or at an earlier attempt, and
-        UserError for a failure that is not the revision's.
+        UserError for a failure that the revision did not cause.
         """
         request = self._request(revision, options)
         record = self.builds.record(revision.target, request)

@@ -9,12 +9,12 @@ from pydantic import Field
 from pipeline.model.base import Frozen
 
 FLOOR = 0.0005
-"""The largest relative difference between the counts of equal programs. Two measurements of one
-build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep."""
+"""The largest relative difference between the counts of equal programs, 0.05 %. Two measurements of
+one build differ by less: a millionth to a ten-thousandth."""
 
 LEAST_SHARE = 0.001
-"""The smallest share of a step's instructions that a function has by itself where the store keeps
-its series. Some 25 to 180 functions of a step have it; the bundle has all."""
+"""The smallest share of a step's instructions that a function must execute itself for the store to
+keep its series. Some 25 to 180 functions of a step reach it; the bundle has all functions."""
 
 INSTRUCTIONS = "instructions/o"
 """The metric in which counted series are watched."""
@@ -39,8 +39,8 @@ class FunctionCost(Frozen):
 class CallCost(NamedTuple):
     """The instructions of one function's calls of another, per operation.
 
-    ``caller`` and ``callee`` are places in the functions of the step. ``cost`` includes the
-    functions that the callee calls in turn.
+    ``caller`` and ``callee`` are indices into ``functions`` of the :class:`StepCounts`. ``cost``
+    includes the functions that the callee calls in turn.
     """
 
     caller: int

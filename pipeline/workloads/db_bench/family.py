@@ -208,7 +208,7 @@ def _step(spec: DbBenchStep) -> Step:
 
 
 _OVERWRITE = _step(step_named("overwrite"))
-"""The step that also runs unmeasured."""
+"""The step that overwrites rows; it also runs unmeasured, before maintenance."""
 
 
 def _spec(action: Command) -> DbBenchStep:
@@ -230,7 +230,8 @@ def _counts(spec: DbBenchStep, report: Report) -> bool:
 def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, float]:
     """Return the operations and seconds that belong to the warm-up of db_bench.
 
-    A thread without such a report was stalled, and all its operations count.
+    A thread's warm-up ends with its first report after ``warmup`` seconds. A thread without such a
+    report was stalled, and all its operations count. The seconds are the mean of all threads.
     """
     if not warmup:
         return 0, 0.0
