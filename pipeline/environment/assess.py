@@ -44,7 +44,7 @@ class EnvironmentAssessment:
     def sort_out(
         self, shifts: Sequence[Shift], series: Sequence[Series]
     ) -> tuple[list[Shift], list[Excused]]:
-        """Split changes into those of the DBMS, and those a machine may explain."""
+        """Split shifts into changes of the DBMS, and changes that a machine may explain."""
         if not self.machine_offsets:
             return list(shifts), []
         by_key: dict[SeriesKey, Series] = {one.key: one for one in series}

@@ -66,7 +66,7 @@ class Course:
 
 
 class Calibration:
-    """Corrects series by what controls show of the machines that measured them."""
+    """Corrects series for the differences and changes of machines that controls show."""
 
     def __init__(self, standings: Sequence[MachineOffset], smallest: float) -> None:
         self._standings = {one.panel.place: one for one in standings}

@@ -51,7 +51,7 @@ class EnvironmentEvent(Frozen):
     """A change of a machine (not of a DBMS): when, of which kind, with which effects.
 
     ``since`` is the first night of the change, between ``earliest`` and ``latest``. A drift ends in
-    the night ``until``, or goes on. ``effects`` are the clear ones, largest first.
+    the night ``until``, or goes on. ``effects`` has only clear effects, largest first.
     """
 
     kind: MachineEventKind

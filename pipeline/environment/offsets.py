@@ -17,7 +17,7 @@ machine therefore moves no value measured before."""
 
 SIGNIFICANT = 2.0
 """Standard errors below which an offset counts as zero. Of equal machines, one figure in twenty
-exceeds this and moves by what shrinkage leaves."""
+exceeds this, and keeps the part of its offset that shrinkage leaves."""
 
 
 @dataclass(frozen=True)

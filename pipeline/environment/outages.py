@@ -26,7 +26,8 @@ AROUND = 3
 most of the compared nights have the new level, so the change is no outage."""
 
 LEAST_AROUND = 2
-"""Fewest other nights to compare with: of two nights either one may be off."""
+"""Fewest other nights to compare a night with. Of only two nights, either may be the unusual
+one."""
 
 DEVIATIONS = 3.0
 """Standard deviations between nights from which a control counts as off."""

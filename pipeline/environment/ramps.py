@@ -21,8 +21,8 @@ night. Among about a thousand strongly correlated ramps, normal noise reaches th
 than one of 10,000 searches."""
 
 KNOTS = 40
-"""Number of nights at which ramps may begin and end. Between these knots a ramp loses less than a
-hundredth of what it explains."""
+"""Number of nights at which ramps may begin and end. A ramp that begins or ends between these knots
+loses less than a hundredth of the squared error that it explains."""
 
 
 def best_ramp(

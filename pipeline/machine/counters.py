@@ -86,9 +86,10 @@ def memory_events(tree: Tree) -> dict[str, int]:
 
 
 def memory_errors(tree: Tree) -> dict[str, int]:
-    """Return how many memory errors were corrected and not, since boot (ECC memory).
+    """Return how many memory errors were corrected, and how many were not, since boot (ECC).
 
-    ce are corrected errors, ue uncorrectable ones. Empty without such counters.
+    The keys end with ce for corrected errors, and with ue for uncorrectable ones. Empty without
+    such counters.
     """
     counts = {}
     for path in tree.glob("/sys/devices/system/edac/mc/mc[0-9]*/[cu]e_count"):

@@ -36,8 +36,8 @@ _LONGEST = 100_000
 class Claim(Frozen):
     """The record of a held lease: who, since when, until when, why.
 
-    ``holders`` are its processes: the first one took it; the others were started under it and keep
-    it as long as they live. ``token`` identifies the lease.
+    ``holders`` are the processes with the lease: the first one took it; the others were started
+    under the lease and keep it as long as they live. ``token`` identifies the lease.
     """
 
     token: str

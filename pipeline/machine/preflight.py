@@ -64,14 +64,13 @@ def preflight(
     note: Callable[[str], None],
     reported: Container[str] = (),
 ) -> dict[str, str]:
-    """Check a machine before it measures; return the warnings by check. Raises to refuse.
+    """Check a machine before it measures; return the warnings by check, or refuse the night.
 
-    Waits while others use the machine, as long as the policy allows; ignored checks are skipped.
-    ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting, and one
-    with all warnings except those of checks in ``reported``, which were reported before.
+    Waits while other processes use the machine, as long as the policy allows; ignored checks are
+    skipped. ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting,
+    and one with all warnings except those of checks in ``reported``, which were reported before.
 
-    Raises:
-        UserError: the policy refuses the machine.
+    Raises: UserError: the policy refuses the machine.
     """
     look = _calm(system, policy, last, note)
     unfit = [

@@ -355,7 +355,7 @@ def supply_of(revision: Revision) -> Supply:
 def identical(builds: Sequence[Build]) -> list[list[Build]]:
     """Return the groups of revisions whose builds are the same binary.
 
-    Measured against each other they are controls: any difference between them is noise.
+    The revisions of a group are controls of each other: any difference between them is noise.
     """
     groups: dict[tuple[str, str], dict[str, Build]] = {}
     for build in builds:
@@ -384,8 +384,8 @@ def _described(
 ) -> Build:
     """Return the record of a build whose files are in the folder ``home``.
 
-    ``written`` is the time of its program or source code in the archive. A time that the program
-    itself reports takes precedence.
+    ``written`` is the time of the build's program or source code in the archive. A time that the
+    program itself reports takes precedence.
     """
     made = None if supply_of(revision).commits else identity.made or written
     return Build(

@@ -54,9 +54,10 @@ class _Sums(NamedTuple):
 
 
 def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
-    """Return what one operation costs: the difference of two lengths, per operation.
+    """Return what one operation costs, from runs of a step at two lengths.
 
-    Raises CountError if no process served the statements, and if the runs do not differ.
+    The cost is the difference between the runs, divided by the difference in operations. Raises
+    CountError if no process served the statements, and if the runs do not differ.
     """
     operations = longer.operations - shorter.operations
     if operations <= 0:

@@ -438,7 +438,7 @@ class Execution:
     def _check_space(self, text: str) -> None:
         """Raise UserError if the disk is too full to continue.
 
-        The revision is not at fault, and the user can fix it.
+        A full disk is not the revision's fault, and the user can fix it.
         """
         # A server that cannot write its log ends at once, and only the log says why.
         logs = [log.read_text(errors="replace") for log in self._folder.glob("*.log")]

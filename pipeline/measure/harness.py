@@ -22,7 +22,7 @@ _POLL = 0.02
 """Seconds between two looks whether a server has ended."""
 
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
-"""Signals that somebody sends; a program that crashes ends with others."""
+"""Signals that people and programs send to end a process; a crash ends it with other signals."""
 
 
 class HarnessError(UserError):

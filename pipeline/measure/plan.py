@@ -112,7 +112,7 @@ class Plan(Frozen):
 
     @cached_property
     def due(self) -> tuple[Cell, ...]:
-        """The cells that a night measures, without those of revisions that are only kept."""
+        """The cells that a night measures: all except cells of revisions that are only kept."""
         return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
 
     def keys(self) -> list[str]:

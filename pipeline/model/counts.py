@@ -53,13 +53,13 @@ class StepCounts(Frozen):
 
     The figures are the difference between two runs of the step, of ``operations[0]`` and
     ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
-    disconnecting cancel. ``instructions`` are those that serve the statements. ``waiting`` are
-    those of waiting for the client, which depend on timing and belong to no operation.
-    ``background`` are those of the server's other processes and threads. ``outside`` are those of
-    other binaries than the DBMS's own, such as the C library, where these depend on the state of
-    the heap. ``misses`` has further events of the cache simulation by metric, such as
-    ``ll_misses/o``. ``functions`` are in descending order of their own cost, ``calls`` between them
-    in descending order of theirs.
+    disconnecting cancel. ``instructions`` serve the statements. ``waiting`` are executed to wait
+    for the client; they depend on timing and belong to no operation. ``background`` are executed by
+    the server's other processes and threads. ``outside`` are executed by other binaries than the
+    DBMS's own, such as the C library, where they depend on the state of the heap. ``misses`` has
+    further events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are in
+    descending order of their own cost, ``calls`` between functions in descending order of the
+    calls' cost.
     """
 
     operations: tuple[float, float]

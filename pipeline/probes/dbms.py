@@ -1,4 +1,4 @@
-"""A probe of what a DBMS does beside statements, as vacuum or checkpoints."""
+"""A probe of the background work of a DBMS, such as vacuum or checkpoints."""
 
 from __future__ import annotations
 

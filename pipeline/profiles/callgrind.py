@@ -47,9 +47,9 @@ Call = tuple[FunctionKey, FunctionKey]
 
 
 class CallgrindProfile(NamedTuple):
-    """What every function that ran costs; ``events`` names the kinds of cost.
+    """The costs of every function that ran; ``events`` names the kinds of cost.
 
-    ``calls`` has the costs of the calls, including those of the functions called in turn.
+    ``calls`` has the costs of the calls, including the costs of functions called in turn.
     """
 
     events: tuple[str, ...]

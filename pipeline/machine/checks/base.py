@@ -57,7 +57,7 @@ def unknown(value: str) -> CheckFinding:
 
 
 def judged(fine: bool, value: str) -> CheckFinding:
-    """Return a good or bad finding, as ``fine`` says."""
+    """Return a good finding if ``fine`` is true, otherwise a bad one."""
     return good(value) if fine else bad(value)
 
 
@@ -71,7 +71,7 @@ class CounterSnapshot(NamedTuple):
 
 
 class Look:
-    """One inspection of a machine; what several checks need is read only once."""
+    """One inspection of a machine; values that several checks need are read only once."""
 
     def __init__(self, system: System, last: Machine | None = None) -> None:
         """Inspect a machine; ``last`` is its fingerprint at its last run, if known."""

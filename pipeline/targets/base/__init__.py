@@ -67,7 +67,7 @@ Ask = Callable[[], Mapping[str, float]]
 
 
 class Activity(NamedTuple):
-    """What a DBMS does beside the statements of clients: vacuum, purge, checkpoints, compaction.
+    """The background work of a DBMS: vacuum, purge, checkpoints, compaction.
 
     The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
     throughout a step and queries it once a second. A query may raise :class:`ServerError`.

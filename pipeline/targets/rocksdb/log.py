@@ -1,4 +1,4 @@
-"""What RocksDB does beside statements, read from its file LOG while it grows.
+"""RocksDB's background work, read from its file LOG while the file grows.
 
 Flushes and compactions begin and end with a line of JSON each (EVENT_LOG_v1). Slowed or stopped
 writes, the pending bytes of compaction and the stalled time are lines of prose. The few words that

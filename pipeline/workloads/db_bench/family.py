@@ -78,10 +78,10 @@ _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 class DbBench(Family):
     """The workload family db_bench, run by the db_bench of the measured build.
 
-    There are no tables and no statements. Every step writes, those with reads too, so none can be
-    repeated at once. Every step opens the database anew, so that its block cache is empty at first.
-    Operations during the warm-up, in whole seconds, do not count, except in the histogram, which
-    db_bench fills from the start.
+    There are no tables and no statements. Every step writes, even a step with reads, so no step can
+    be repeated at once. Every step opens the database anew, so that its block cache is empty at
+    first. Operations during the warm-up, in whole seconds, do not count, except in the histogram,
+    which db_bench fills from the start.
     """
 
     name = "db_bench"
