@@ -69,8 +69,7 @@ def preflight(
     Waits while other processes use the machine, as long as the policy allows; ignored checks are
     skipped. ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting,
     and one with all warnings except those of checks in ``reported``, which were reported before.
-
-    Raises: UserError: the policy refuses the machine.
+    Raises UserError if the policy refuses the machine.
     """
     look = _calm(system, policy, last, note)
     unfit = [

@@ -27,7 +27,8 @@ SHORT = 12
 """Digits of a commit's hash in its name: unique in the largest repositories."""
 
 _LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
-"""A version, or a numbered copy of it from #2 on; the first copy is the version itself."""
+"""Pattern of a label: a version, or a numbered copy of it from #2 on; the first copy is the version
+itself."""
 _SHORTEST_HASH = 7
 """The fewest digits of a commit's hash that identify it."""
 _MANY = 1000

@@ -24,8 +24,8 @@ _ROUNDING = 2
 """Ticks that a sum of user and system time may lack, because the kernel rounds each down."""
 
 _ATTEMPTS = 3
-"""Attempts at a complete reading: a process may end after its own file was read and before its
-parent's is read."""
+"""Attempts at a complete reading: a process may end while the files of all processes are read one
+after the other."""
 
 
 class ProcessTree:

@@ -14,7 +14,8 @@ from pipeline.model import ProbeSample
 from pipeline.probes.base import Probe
 
 INTERVAL = 1.0
-"""Seconds between samples, as iostat and vmstat have in the published reports."""
+"""Seconds between samples, the same as between lines of iostat and vmstat in the published
+reports."""
 
 EARLY = 0.1
 """Seconds before the end of a step at which the last sample is taken: the counters of a connection

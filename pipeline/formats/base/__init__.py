@@ -39,7 +39,7 @@ class ImportedValue(NamedTuple):
 
 
 ReadFormat = Callable[[str, Path], Sequence[ImportedValue]]
-"""Reads the text of a file with a name. Raises FormatError if the text is of another format."""
+"""Reads a result file, given its text and its path. Raises FormatError for another format."""
 
 
 class ResultFormat(NamedTuple):

@@ -135,4 +135,4 @@ CHECKS = (
         _virtual,
     ),
 )
-"""The checks of this group."""
+"""All machine checks for other programs and users."""

@@ -225,4 +225,4 @@ CHECKS = (
         _write_cache,
     ),
 )
-"""The checks of this group."""
+"""All machine checks of the disks."""

@@ -27,7 +27,7 @@ from typing import IO, NamedTuple
 from pipeline.text.errors import UserError, first_line
 
 CHUNK = 1 << 16
-"""Bytes to read at once."""
+"""The most bytes to read in one call."""
 LARGEST_INSTALL = 2 << 30
 """The most bytes that a release may unpack to; the largest known has 370 million."""
 

@@ -17,7 +17,7 @@ from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.text.errors import UserError
 
 PROGRAM_FOLDERS = ("bin", "lib", "usr/sbin", "usr/lib")
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 _SERVERS = ("bin/mysqld", "usr/sbin/mysqld")
 _PACKED = {

@@ -76,7 +76,7 @@ def _figures(major: int) -> tuple[_Figure, ...]:
 
 
 def fields(major: int) -> tuple[SampledField, ...]:
-    """Return the names of the activity values that a Postgres major version can report."""
+    """Return the fields of activity that a Postgres major version can report."""
     return tuple(figure.field for figure in _figures(major))
 
 

@@ -48,7 +48,7 @@ def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
 
 
 FILES = ConfigFiles("rocksdb", ".flags", scale)
-"""The files of all families."""
+"""The configuration files of RocksDB, of all families."""
 
 
 def cache_type(machine: Machine, revision: Revision) -> str:

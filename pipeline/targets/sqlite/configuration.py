@@ -14,7 +14,7 @@ from pipeline.model import Machine, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError
 
 FILES = ConfigFiles("sqlite", ".sql", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of SQLite, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ from pipeline.targets.sqlite.compilation import LIBRARY
 from pipeline.text.errors import UserError
 
 FOLDERS = ("lib",)
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 _CHECKED_IN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 """The date in a source id: https://www.sqlite.org/c3ref/c_source_id.html"""

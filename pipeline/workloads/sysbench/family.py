@@ -32,7 +32,7 @@ from pipeline.workloads.sysbench.parse import parse_output
 SCRIPTS = Path(__file__).parent / "lua"
 
 _PUBLISHED_ROWS = 50_000_000
-"""Rows in all tables of the smallest published scale."""
+"""Rows of all tables together at the smallest published scale."""
 
 _ONCE, _AFTER_EVERY_STEP = "once", "after every step"
 """The time of maintenance: after all writes but the last two steps, or after each write step."""
