@@ -172,7 +172,7 @@ class Calibration:
 
 
 def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], bool]:
-    """Return which control figures resemble a series, and whether one is of its own step."""
+    """Return which control figures resemble a series, and whether they measure its own step."""
     of_metric = [at for at, figure in enumerate(figures) if figure.metric == key.metric]
     for fits, own in ALIKE:
         found = [at for at in of_metric if fits(figures[at], key)]

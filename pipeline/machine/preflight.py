@@ -94,7 +94,7 @@ def preflight(
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Inspect the machine once it is calm, or when the time to wait is over."""
+    """Wait for a calm machine, at most as long as the policy allows; return the last inspection."""
     look = Look(system, last)
     if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look

@@ -23,7 +23,7 @@ _TIME_ERROR = 5
 class Space(NamedTuple):
     """How much of a file system is free: bytes, total bytes and free inodes.
 
-    A file system that creates inodes on demand has None.
+    ``inodes`` is None for a file system that creates inodes on demand.
     """
 
     free: int

@@ -17,7 +17,7 @@ LEAST_SHARE = 0.001
 keep its series. Some 25 to 180 functions of a step reach it; the bundle has all functions."""
 
 INSTRUCTIONS = "instructions/o"
-"""The metric in which counted series are watched."""
+"""The main metric of counted series: instructions per operation."""
 
 COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o")
 """The metrics of counted runs; all but the first need the cache simulation."""
@@ -26,8 +26,8 @@ COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o"
 class FunctionCost(Frozen):
     """The instructions of one function per operation.
 
-    ``self_cost`` are those of the function alone, ``inclusive_cost`` also those of the functions
-    that it calls. ``binary`` is the file name of the program or library that holds the function.
+    ``self_cost`` counts the function alone, ``inclusive_cost`` also the functions that it calls.
+    ``binary`` is the file name of the program or library that holds the function.
     """
 
     function: str
