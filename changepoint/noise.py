@@ -20,11 +20,12 @@ much higher. Two modes make up to half of the differences large and are noise, n
 must not be as low as the median."""
 
 PARTNERS = 16
-"""Adjacent replicates of its position that one is compared with. All pairs of a position of a
-thousand are half a million differences without more information."""
+"""Number of following replicates of its position that each replicate is compared with. All pairs of
+a position of a thousand would be half a million differences without more information."""
 
 NORMAL_QUANTILE = 1.1503493803760079
-"""The same quantile of |z|, z standard normal: converts the scale to a standard deviation."""
+"""Quantile ``PAIR_QUANTILE`` of |z|, z standard normal: converts the scale to a standard
+deviation."""
 
 NORMAL_MEDIAN = 0.6744897501960817
 """Median of |z|: converts the median absolute deviation of normal values to a standard deviation.

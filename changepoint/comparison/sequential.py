@@ -1,4 +1,4 @@
-"""Compare two sides pair by pair; the answer is valid whenever one stops."""
+"""Compare two sides block by block; the answer is valid whenever the measuring stops."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float
 
 
 def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
-    """Return the logarithms of one side's values in a block. Raises ValueError below zero.
+    """Return the logarithms of one side's values in a block.
 
     Raises ValueError, in one sentence with the ``name`` of the side, if there is no level, or one
     is not above zero or beyond 1e300.

@@ -41,8 +41,9 @@ def spent(share: float) -> float:
 def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
     """Return the p-value that is needed at each look at the growing sample.
 
-    A path without drift is ever rejected with probability ``alpha``, above 0 and below .5. There
-    are no looks before ``first``, and the first look gets their share of the error.
+    If nothing differs, any look reaches its p-value with probability ``alpha``, above 0 and below
+    .5. There are no looks before ``first``, and the first look gets the share of the error of the
+    blocks before it.
     """
     edge = REACH * math.sqrt(limit)
     points = int(2.0 * edge / STEP) | 1

@@ -210,8 +210,8 @@ def _shift(
 def _student(base: Floats, head: Floats, confidence: float) -> tuple[float, float]:
     """Return the difference of two means with half its interval (Student's t).
 
-    Student, Biometrika 6, 1908. Two or three runs a side cannot distinguish their variances, and a
-    side with a single run needs the other's.
+    Student, Biometrika 6, 1908. Both sides are assumed to have the same variance: two or three runs
+    a side cannot show that it differs, and a side with a single run shows none.
     """
     n, m = len(base), len(head)
     squares = n * float(np.var(base)) + m * float(np.var(head))

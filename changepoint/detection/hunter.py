@@ -55,13 +55,14 @@ def points(
     Values are (n,).
 
     Args:
-        values: one-dimensional. Otava replaces a missing value by the one before (the one after,
-            at the start), and its index may be that of a repeated value; the corrected
-            variant leaves missing values out.
+        values: one-dimensional. Otava replaces a missing value by the one before (the one after, at
+            the start), and its index may be that of a repeated value; the corrected variant leaves
+            missing values out.
         window: values of the series in which a change is first searched.
-        max_pvalue: a change's p-value is below this one. It is the p-value of a t-test that
-            ignores the selection of the split, except in the corrected variant.
-        min_magnitude: a relative change, as a fraction of the lower level, that a change exceeds.
+        max_pvalue: the p-value of a reported change is below this limit. The t-test ignores the
+            selection of the split, except in the corrected variant.
+        min_magnitude: relative change, as a fraction of the lower level, that a reported change
+            exceeds.
         corrected: see ``docs/internals/hunter.md``.
 
     Raises:

@@ -266,7 +266,7 @@ def candidates(
 
 @compiled
 def magnitude(before: float, after: float) -> float:
-    """Return the relative change between two levels, whichever level the ratio is larger from."""
+    """Return the relative change between two levels, as a fraction of the one nearer to zero."""
     forward = after / before - 1.0 if before != 0.0 else 0.0
     backward = before / after - 1.0 if after != 0.0 else 0.0
     return max(abs(forward), abs(backward))
@@ -301,8 +301,8 @@ def weakest(pvalues: Floats, sizes: Floats, max_pvalue: float, min_magnitude: fl
 
     It is the point with the largest p-value if that is at or above the limit, otherwise the
     smallest change if it is not above ``min_magnitude``; of equal ones, the first. Comparisons with
-    nan are false, so a nan is chosen only in first place. Otava does the same, so its points may
-    keep one.
+    nan are false, so a p-value of nan is chosen only if it is the first one. Otava does the same,
+    so its result may contain a point with such a p-value.
     """
     largest = 0
     smallest = 0

@@ -15,7 +15,8 @@ SHORTEST = 12
 """Values of the shortest inner interval; the lengths grow by the square root of 2."""
 
 FEWEST_BLOCKS = 4
-"""Blocks of an interval from which using them is faster."""
+"""Length of an interval, in blocks, from which a search with block sums is faster than one
+without."""
 
 Inner = tuple[Ints, Ints, Ints, Floats]
 """Inner intervals: start, stop and best split of each, and its gain, all (intervals,)."""

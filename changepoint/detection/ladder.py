@@ -8,9 +8,9 @@ in a series with several changes.
 
 The best segmentation of a series is then found by dynamic programming (Jackson et al., IEEE Signal
 Processing Letters 12, 2005), and each of its changes must pass Student's t. Noise with two modes
-passes it, too. So the order of the values must matter: the sum of the differences of neighbours is
-compared with that of the same values in random order, which no noise of any shape passes as long
-as its values are exchangeable.
+may pass this test, too. A second test therefore requires that the order of the values matters: the
+sum of the differences of neighbours is compared with that of the same values in random order. Noise
+of any shape fails this test, as long as its values are exchangeable.
 
 Values are logarithms, because noise is a share of the level, and levels of a ladder may differ by a
 factor of two.
@@ -50,7 +50,8 @@ MOST_DEGREES = 40.0
 exactly so."""
 
 LEAST_DISPERSION = 0.05
-"""Smallest variance of the logarithms of variances: that of ``MOST_DEGREES``."""
+"""Smallest variance of the logarithms of the series' variances: the one that corresponds to
+``MOST_DEGREES``."""
 
 LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
 """Numbers of positions with a known ``ORDERED``."""
@@ -169,10 +170,11 @@ def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
 
 
 def _prior_degrees(scales: Floats, degrees: Floats) -> float:
-    """Return how far the noise of one series can be trusted to be that of all series.
+    """Return the degrees of freedom of the pooled noise as a prior for the noise of one series.
 
-    The logarithms of variances of equal noise have the variance trigamma(degrees / 2); what is
-    beyond it is the series' own. All others together know no more than their degrees.
+    If all series had equal noise, the logarithms of their estimated variances would have the
+    variance trigamma(degrees / 2). A larger variance means that the noise differs between series,
+    which lowers the result. It is at most the degrees of freedom of all other series together.
     """
     low, high = np.percentile(2.0 * np.log(scales), (25.0, 75.0))
     dispersion = ((high - low) / (2.0 * NORMAL_MEDIAN)) ** 2
@@ -238,7 +240,7 @@ def pvalues_of(
 
 @compiled
 def order_pvalue(values: Floats, orders: int, seed: int) -> float:
-    """Return the share of random orders in which neighbours are as alike as they are here.
+    """Return the share of random orders with neighbours at least as alike as in the observed order.
 
     values: (n,). The observed order counts as one of them.
     """

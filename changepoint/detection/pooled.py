@@ -79,8 +79,8 @@ def pooled(
         seed: of the shuffles.
 
     Raises:
-        ValueError: the series are not of one length, or something is as ``detect`` would refuse
-            it. One sentence.
+        ValueError: the series are not of one length, or ``detect`` would reject the values, the
+            positions or an option. One sentence.
     """
     if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_LADDER:
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
@@ -178,8 +178,9 @@ def _means(values: Floats, offsets: Ints) -> Floats:
 def _position_guard(score: Floats, values: Floats, offsets: Ints) -> tuple[float, int, bool]:
     """Test whether a common split exceeds the usual differences between positions.
 
-    It is the better of two position tests: of the mean score of a run over its series, and of the
-    series one at a time. Bonferroni corrects for the choice, whatever the dependence of the series.
+    Two position tests are made: one of the mean score of a run over all series, and one of each
+    series alone. The better one counts; Bonferroni corrects for the choice, whatever the dependence
+    of the series.
     """
     mean = _mean_score(score, np.ones(score.shape[1]))
     known = [w for column in score.T if not math.isnan(w := _within(column, offsets))]
@@ -269,7 +270,7 @@ def _describe(
 
 
 def _sign(score: Floats, cut: int) -> float:
-    """Return whether one series rises or falls at a split, as +1 or -1 for each run."""
+    """Return +1 if one series rises at a split, -1 if it falls, 0 if a side has no values."""
     sides = [side[~np.isnan(side)] for side in (score[:cut], score[cut:])]
     if not all(len(side) for side in sides):
         return 0.0

@@ -53,11 +53,11 @@ LEAST_DEVIATIONS = 4
 """Minimum deviations of a side of a ladder: two positions of three replicates, or one of five."""
 
 SPARED = 3
-"""Values of the noisier side without which a change must still show: as many adjacent spikes are no
-change of spread."""
+"""Number of largest values of the noisier side without which a change of spread must still show:
+three adjacent spikes are no change of spread."""
 
 SPARED_REPLICATED = 1
-"""The same in positions of a replicated series, and in deviations of a ladder."""
+"""``SPARED`` of a replicated series, in positions, and of a ladder, in deviations."""
 
 NORMAL_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""

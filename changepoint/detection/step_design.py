@@ -55,11 +55,11 @@ class StepDesign:
         return np.asarray(np.linalg.inv(self.products))
 
     def fit(self, means: Floats) -> Floats:
-        """The level, the slope and the steps of means, (rows,). means: (positions,)."""
+        """Fit the means: return level, slope and steps, (rows,). means: (positions,)."""
         return np.asarray(self._inverse @ self.sums(self.counts * means))
 
     def weights(self, row: int) -> Floats:
-        """The weights of the means in the figure of a row, (positions,)."""
+        """Return the weights of the means in the fitted figure of a row, (positions,)."""
         return self.combined(self._inverse[row]) * self.counts
 
     def without_steps(self, weights: Floats) -> Floats:

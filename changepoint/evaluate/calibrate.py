@@ -27,7 +27,8 @@ SHORTEST = 8
 FLOOR = 1e-12
 """Lower bound of the noise, as in the search: no simulated series comes near it."""
 SPREAD = 1.19
-"""Factor around a length that the length represents: half a doubling."""
+"""Lengths from length / ``SPREAD`` to length * ``SPREAD`` count as one length in the calibration:
+half a doubling."""
 
 
 @compiled

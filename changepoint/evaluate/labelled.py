@@ -49,8 +49,9 @@ class MissingRepositoryError(Exception):
 class LabelledSeries:
     """A real series, and the changes that a person saw in it.
 
-    group: of labels that were made at one time. name: the repository and the name there. changes:
-    indices of first values of new levels. perhaps: places that may be a change.
+    group: name of the labels that were made at one time. name: the repository and the series' name
+    in it. changes: index of the first value after each labelled change. perhaps: places that may be
+    a change.
     """
 
     group: str

@@ -28,7 +28,7 @@ SIGMA = 2.0
 NEVER = math.inf
 
 Places = Callable[[Floats, Ints], list[int]]
-"""Returns the positions that are reported as changes, from values and their positions."""
+"""The type of a search: from values and their positions to the positions reported as changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class EngineEntry:
 
 
 _SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
-"""Our methods that run less often than the others."""
+"""Settings of our methods that are too slow for all series: they search a share of them."""
 
 
 def _ours(method: str) -> EngineEntry:
