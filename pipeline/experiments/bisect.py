@@ -38,13 +38,14 @@ MOST_BLOCKS = 60
 take. The error probability is spread over all pairs, so unused pairs cost power."""
 
 FIRST_LOOK = 6
-"""Pairs before the first test of a difference. The search compares everything else with the levels
-of its ends, and figures that differ less need time to show it."""
+"""Pairs before the first test of a difference. The search compares all other revisions with the
+levels of its ends, and figures with a small difference need several pairs to show it."""
 
 REMAINDER, FEWEST_REMAINING = 2, 20
-"""Limits for the search beside a culprit: a multiple of the pairs that showed the ends to differ,
-and a minimum. The pairs needed grow with the inverse square of a change, so 0.7 of the difference
-is still found."""
+"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit: a multiple
+of the pairs that showed the original ends to differ, and at least a minimum. The pairs needed grow
+with the inverse square of a change, so a change of 0.7 of the original difference is still
+found."""
 
 MOST_RUNS = 600
 """Runs after which a search ends with its current result."""
@@ -58,7 +59,7 @@ RANGE = 0.95
 Outcome = Literal["culprit", "range", "no change", "undecided"]
 
 _Needed = Callable[[Iterable[bool]], bool]
-"""Which of the figures a run must have: any or all."""
+"""How many of the figures a run must have to be used: ``any`` of them, or ``all``."""
 
 
 class RevisionDifference(Frozen):
@@ -381,7 +382,7 @@ class _Search:
         return bisection
 
     def _narrow(self, bisection: Bisection, good: int, bad: int, figures: Sequence[Figure]) -> None:
-        """Measure the revisions that say most, until the culprit is known or a limit is reached."""
+        """Measure the most informative revisions until the culprit is known or a limit reached."""
         while not (bisection.culprit.done or self._spent):
             at = bisection.next(self._costs[good : bad + 1])
             self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")

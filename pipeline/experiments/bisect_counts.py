@@ -173,7 +173,7 @@ class _HalvingSearch:
         return self._rows(again[0], again[1])
 
     def _count(self, at: int, needed: Sequence[Figure]) -> bool:
-        """Count a revision; return whether the counts could be had."""
+        """Count the instructions of a revision; return whether all needed counts are available."""
         found = self._measured(at)
         if found is None or any(found.get(figure, 0.0) <= 0.0 for figure in needed):
             self._dead.add(at)

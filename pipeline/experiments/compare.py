@@ -32,7 +32,7 @@ USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)
 class TwoSideComparison(Frozen):
     """A comparison of two sides, ``base`` and ``head``: what was asked, and the result.
 
-    ``functions`` are, by step, those that a change of counted instructions comes from.
+    ``functions`` lists, for each counted step, the functions that cause the change of instructions.
     """
 
     base: str

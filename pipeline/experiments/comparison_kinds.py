@@ -22,8 +22,8 @@ from pipeline.model.metrics import is_worse
 from pipeline.storage.derive.background import SUSTAINED
 
 QUIET = 0.5
-"""Share of the smallest effect below which all deviations count as equal. A doubled noise of a
-tenth of a percent is of no interest."""
+"""Deviations below this share of the smallest effect count as equal when spreads are compared:
+noise that doubles from a tenth of a percent is of no interest."""
 
 
 class BlockComparison(Protocol):
@@ -54,7 +54,7 @@ class ComparisonKind(ABC):
     blocks: int
 
     ends_undecided = False
-    """Whether a change not shown after all blocks stays undecided."""
+    """Whether a metric stays undecided, rather than "not shown", if all blocks showed no change."""
 
     @property
     @abstractmethod
@@ -154,7 +154,7 @@ class OfSla(ComparisonKind):
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """Half of the runs, because detection compares medians."""
+        """The smallest difference of shares that matters: half of the runs, as for medians."""
         return -HALF, HALF
 
     def comparison(self, confidence: float) -> ShareSequential:

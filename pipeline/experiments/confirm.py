@@ -113,7 +113,8 @@ def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
 def evidence_of(regression: Regression) -> str:
     """Return a digest of a regression's evidence, which changes with further measurements.
 
-    Positions are not part of it, because they change when a line gets another beginning.
+    Positions are not part of the digest, because they change when a line gets another first
+    revision.
     """
     return digest(
         [
@@ -128,9 +129,9 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment that would confirm a regression or an improvement.
 
-    It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval; counts,
-    where they explain the regression and no ``mode`` is chosen. Raises
-    UserError if the plan has no such cells, and if no level with a ratio changed.
+    It measures the :func:`clearest` figures of the two revisions :func:`certain_ends`. Without a
+    ``mode``, it counts instructions if they explain the regression, and otherwise measures time.
+    Raises UserError if the plan has no such cells, and if every changed level is zero on one side.
     """
     chosen = clearest(regression, settings.figures, mode)
     base, head = (

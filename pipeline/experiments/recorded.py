@@ -1,6 +1,7 @@
 """Judge an experiment again, from the bundles that another machine measured.
 
-The code that judges is the code that measured there; only its runner reads bundles.
+The same code judges as on the measuring machine; only the runner differs: it reads bundles instead
+of measuring.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ _MOST_LABELS = 100_000
 
 
 class SearchConditions(Frozen):
-    """Which builds and runs a bisection lacked, so that it can be repeated exactly.
+    """Which revisions had a build and which builds failed, to repeat a bisection exactly.
 
-    ``built`` are the labels of revisions that had a build when it began, ``failed`` those whose
-    build failed. A wrong label costs a search its result and cannot make one.
+    ``built`` are the labels of revisions that had a build when the bisection began, ``failed``
+    those whose build failed during it. With a wrong label the repetition fails; it never gives a
+    wrong result.
     """
 
     built: tuple[str, ...] = Field(default=(), max_length=_MOST_LABELS)
@@ -59,7 +61,7 @@ class ObservedRunner:
 
     @property
     def conditions(self) -> SearchConditions:
-        """Which builds and runs the search has lacked so far."""
+        """The revisions that had a build when the search began, and the builds that failed."""
         return SearchConditions(built=self._built, failed=tuple(self._failed))
 
     def prepare(self, cell: Cell) -> None:
@@ -108,7 +110,7 @@ class RecordedRunner:
         """Do nothing, because the runs exist already."""
 
     def built(self, cell: Cell) -> bool:
-        """Whether the machine that measured had this build when it began."""
+        """Whether the measuring machine had a build of this cell when the search began."""
         return cell.revision.label in self._built
 
     def measure(self, cell: Cell, attempt: int) -> Figures:

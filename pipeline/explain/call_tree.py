@@ -14,19 +14,22 @@ from pipeline.model import Frozen, StepCounts
 from pipeline.model.counts import FLOOR
 
 LEAST_FRAME = 0.003
-"""The smallest cost of a frame on either side, as a share of the larger whole."""
+"""The smallest cost of a frame that is shown, on the side where it is larger, as a share of the
+larger total of the two sides."""
 
 MOST_FRAMES = 400
 """Frames that are kept, the largest: more than a page can show readably."""
 
 DEEPEST = 60
-"""Frames above one another: enough for the longest chain of calls, and an end to recursion."""
+"""Maximum depth of the tree in frames: enough for the longest chain of calls, and an end to
+recursion."""
 
 PASSED_ON = 0.98
-"""The part of its cost that a frame at the top has in its only callee if it is left out."""
+"""Share of a frame's cost that its only callee must have for the frame to be left out at the top of
+the tree."""
 
 _ROUNDS = 200
-"""Rounds in which the costs of functions that call one another settle."""
+"""Maximum iterations for the costs of functions that call one another, which converge."""
 
 _START = re.compile(
     r"\((?:no symbol|below main)\)|_start|__libc_start\w*(?:@.*)?|start_thread|clone\d?"
@@ -166,7 +169,10 @@ def _root(sides: tuple[_Calls, _Calls]) -> CallFrame:
 
 
 def _parts(shares: Sequence[Mapping[_Function, float]], of: Parts) -> dict[_Function, Parts]:
-    """Return the functions that a call leads to, and which part of their cost belongs to it."""
+    """Return the callees of a frame, and the share of each callee's cost that belongs to the frame.
+
+    ``of`` are the shares of the frame itself, before and after.
+    """
     before, after = shares
     return {
         key: (of[0] * before.get(key, 0.0), of[1] * after.get(key, 0.0))

@@ -133,8 +133,8 @@ def search(
 ) -> Detected:
     """Search the prepared series of a plan for regressions, by the detection rules.
 
-    ``known`` has the results of earlier nights, which is all that it changes. ``anchors`` are those
-    of creep, if a line has another than its first revision.
+    ``known`` has cached results of earlier nights; the function changes nothing else. ``anchors``
+    are the anchors of creep, for lines whose anchor is not their first revision.
     """
     known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))

@@ -19,8 +19,8 @@ SERIES_OF_A_RUN = 2
 
 WINDOW = 400
 """Positions of a long line that are searched at once. The windows overlap by half, so every change
-but those at the ends has at least a quarter of a window on either side. What a night adds changes
-the last window alone, so the others need not be searched again."""
+but those at the ends has at least a quarter of a window on either side. The results of a night
+change only the last window, so the others need not be searched again."""
 
 Setup = tuple[str, ...]
 

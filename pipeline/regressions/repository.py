@@ -129,7 +129,7 @@ class RegressionRepository:
         return self.joined(detection, at) if detection is not None else None
 
     def detection_of(self, plan: Plan, at: datetime) -> Detected:
-        """Return the last detection. Raises UserError if it is of another plan.
+        """Return the last detection, with the states of its regressions.
 
         Raises UserError as :meth:`known` does, and if there is no detection or it is of another
         plan.
@@ -146,10 +146,11 @@ class RegressionRepository:
         return detection.model_copy(update={"regressions": stated})
 
     def record(self, events: Sequence[Event], at: datetime) -> None:
-        """Append events to the journal, together with those due before and after.
+        """Append events to the journal, together with events that are due before and after them.
 
-        Raises UserError as :meth:`events` does, and for an event that the state does not allow,
-        because another process may have written meanwhile; then nothing is appended.
+        Due events are outcomes of experiments that the journal lacks, and expired acknowledgements.
+        Raises UserError as :meth:`events` does, and for an event that the state of its regression
+        does not allow, as when another process has written meanwhile. Nothing is appended then.
         """
 
         def due(happened: list[Event]) -> list[Event]:

@@ -5,8 +5,8 @@ are raw: the load generator's output, the probes' samples, the server's settings
 manifest has the SHA-256 of every other member. A bundle appears under its name only when it is
 complete and synced to the disk.
 
-A disturbed run that is repeated leaves ``<run id>.disturbed-1.tar.zst``: an attempt, which is kept
-and transferred as the others and does not count as a run.
+A disturbed run that is repeated leaves a bundle named ``<run id>.disturbed-1.tar.zst``. Such an
+attempt is kept and transferred as other bundles, and does not count as a run.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def list_all(folder: Path) -> Iterator[Path]:
 def attempts(folder: Path, run_id: str) -> int:
     """Return how often a run was disturbed and had to be repeated.
 
-    This is the number of the last one: earlier ones may have been moved away.
+    The result is the number of the last attempt, because earlier ones may have been moved away.
     """
     begin = attempt_name(run_id, 0).removesuffix("0")
     made = [path.name.removeprefix(begin).removesuffix(SUFFIX) for path in list_all(folder)]

@@ -1,8 +1,8 @@
 """Measurements as columns of numbers, and as series along the lines of a plan.
 
-New runs are read from the store, the others from a file of earlier nights.
-A run is taken from the file only if the store has a run of the same identity and digest; a run
-without digest is always read again.
+New runs are read from the store, the others from a cache file of earlier nights. A run is taken
+from the file only if the store has a run with the same id and digest; a run without a digest is
+always read from the store.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pipeline.storage.selection import listed_in
 from pipeline.storage.series import Ints, Mask, RunIndex, Series
 
 _WRITTEN_AGAIN = 0.02
-"""Share of the runs that must be new or gone before the file is written again: to read a few runs
-from the store costs less than to write those of five years."""
+"""Share of the runs that must be new or gone before the cache file is written again: reading a few
+runs from the store costs less than writing the runs of five years."""
 
 _AT_ONCE = 200_000
 """Rows to convert at once, some ten megabytes as Python objects."""
@@ -102,8 +102,8 @@ def measurement_columns(
 ) -> MeasurementColumns:
     """Return all measurements of a store in the given metrics, as columns.
 
-    The file is below ``results``; without that folder, everything is read from the store. Only
-    with ``save`` is it written.
+    A cache file below ``results`` has the columns of earlier nights; without that folder,
+    everything is read from the store. The file is written only with ``save``.
     """
     heads = run_heads(engine)
     file = ColumnsFile(results, metrics) if results is not None else None

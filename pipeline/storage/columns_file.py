@@ -29,7 +29,7 @@ VERSION = 2
 
 
 class StepMetric(NamedTuple):
-    """A step and a metric: together they say what a value was measured of."""
+    """A step and a metric: the key of a figure, with the step's group and unit."""
 
     step: str
     group: str
@@ -40,9 +40,10 @@ class StepMetric(NamedTuple):
 class MeasurementTable(NamedTuple):
     """Measurements as parallel columns with one row for each measurement.
 
-    run: place of its run. figure: place of its step and metric. place: of the step in the run.
-    sla_failed, disturbed: whether the step failed its SLA, or something else used the machine.
-    Five years are millions of rows, so the integers are small.
+    run: index of the measurement's run. figure: index of its step and metric. place: number of the
+    step in the run. sla_failed: whether the step failed its SLA. disturbed: whether something else
+    used the machine. Each column is (rows,). Five years are millions of rows, so the integers are
+    small.
     """
 
     run: NDArray[np.int32]
@@ -53,7 +54,7 @@ class MeasurementTable(NamedTuple):
     value: NDArray[np.float64]
 
     def where(self, kept: NDArray[np.bool_ | np.int64]) -> MeasurementTable:
-        """Return the rows that are kept, or those at some places: (rows,)."""
+        """Return the rows that a mask keeps, or the rows with the given indices."""
         return MeasurementTable._make(column[kept] for column in self)
 
 

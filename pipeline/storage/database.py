@@ -40,7 +40,7 @@ _PATIENCE = 120
 migration."""
 
 _WRITES = "nightshift_writes"
-"""The option of a connection whose transactions write."""
+"""The name of the execution option that marks a connection whose transactions write."""
 
 _LOCK = 0x6E696768
 """The key of PostgreSQL's advisory lock for writers; its scope is the database."""

@@ -1,4 +1,4 @@
-"""Ingest bundles: turn each into rows of the store, completely, in one transaction, once."""
+"""Ingest bundles: write each one into the store as rows, once and in one transaction."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def measurements(
 
 
 def marks(output: StepOutput) -> tuple[str, ...]:
-    """Return sentences for the reader about what qualifies the figures of a step."""
+    """Return the marks of a step: sentences that say why its figures need care."""
     found = steadiness(output.timeline)
     return steady_marks(found) if found is not None else ()
 

@@ -43,7 +43,7 @@ class PublishedTable:
     steps: tuple[Step, ...]
     versions: tuple[str, ...]
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
-    """version -> step -> metric -> value; empty cells of the table are left out"""
+    """The values by version, then step, then metric; empty cells of the table are left out."""
     base: str = ""
 
 

@@ -1,9 +1,10 @@
 """The quarantine: a folder for bundles that cannot be used, with a note that says why.
 
 ``results/quarantine`` has every bundle that was moved there and, beside it, ``NAME.json``: the
-reason, and how to put the bundle back. A bundle that this user may not move stays where it is and
-has only the note: it is not read again until it changes. A bundle of a newer nightshift returns by
-itself as soon as this nightshift can read it; until then its run is not measured again.
+reason, and how to put the bundle back. A bundle that this user may not move stays where it is, and
+only the note is written: the bundle is not read again until it changes. A bundle of a newer
+nightshift returns by itself as soon as this nightshift can read it; until then its run is not
+measured again.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Quarantine:
     def take(self, refused: BundleError) -> str:
         """Move a bundle that cannot be used into quarantine, or note it if it cannot be moved.
 
-        Returns the line that says so. Raises nothing: a bad bundle stops nobody.
+        Returns a line that reports what was done. Raises nothing, because a bad bundle must not
+        stop the caller.
         """
         path = refused.path
         try:
@@ -110,7 +112,8 @@ class Quarantine:
     def held_back(self) -> set[str]:
         """Return the names of runs in quarantine that must not be measured again.
 
-        A newer nightshift measured them, or a bundle that cannot be moved has their place.
+        These are runs that a newer nightshift measured, and runs whose unusable bundle could not be
+        moved away.
         """
         waiting = {
             self._results / note.bundle

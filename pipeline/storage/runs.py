@@ -25,8 +25,8 @@ from pipeline.storage.selection import OLDEST_FIRST, of_runs
 class RunRow(NamedTuple):
     """One run: revision, build, configuration, machine, workload and times.
 
-    ``revision_at`` is the time of its revision, None if unknown. ``digest`` changes with any of its
-    values. Both are None for runs from before these columns.
+    ``revision_at`` is the time of the revision, None if unknown. ``digest`` is a digest of all
+    values of the run. Both are None for runs that were ingested before the store had these columns.
     """
 
     run_id: str
@@ -64,8 +64,8 @@ class RunHead(NamedTuple):
     """The identity of a run: its cell, machine and times, without its values.
 
     ``revision_at`` is the time of its revision, if known. ``machine`` is the key of
-    :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs from
-    before this column.
+    :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs that were
+    ingested before the store had this column.
     """
 
     run_id: str

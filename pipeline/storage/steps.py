@@ -20,11 +20,11 @@ _AT_ONCE = 50
 
 
 class StepOutcome(NamedTuple):
-    """How one step of one run went: its throughput and the DBMS's activity over time.
+    """The result of one step of one run: its throughput and the DBMS's activity over time.
 
-    ``timeline`` is [seconds, operations per second, milliseconds or None]. ``activity`` is
-    [seconds, value] by name. ``marks`` are sentences that qualify its figures. ``histogram`` is
-    [upper bound in milliseconds, operations], ascending.
+    ``timeline`` is [seconds since the start, operations per second, latency in milliseconds or
+    None]. ``activity`` is [seconds, value] by name. ``marks`` are sentences that qualify its
+    figures. ``histogram`` is [upper bound in milliseconds, operations], ascending.
     """
 
     run_id: str

@@ -55,15 +55,15 @@ STEADY_PART = 0.25
 not reach a steady state."""
 
 SWINGS = 2
-"""Periods of a swing that a level must last, at the beginning and at the end: a part of a swing has
-its own level."""
+"""Minimum length of a level at the beginning and at the end of a step, in periods of a swing: a
+shorter part of a swing would look like a level of its own."""
 
 
 class Steadiness(NamedTuple):
-    """Whether a step's throughput was steady: when it became so, and how it drifts since.
+    """Whether the throughput of a step was steady: when it became steady, and how it drifts since.
 
     ``warming`` are the seconds until it was steady, 0 if it was from the start. ``before`` and
-    ``after`` are the throughput until then and from then on. ``drift`` is the change of the fitted
+    ``after`` are the throughput before and after this moment. ``drift`` is the change of the fitted
     line through the steady part, over its mean, and ``pvalue`` the probability of its trend; both
     are None if the part is too short. ``seconds`` is the length of the step.
     """
