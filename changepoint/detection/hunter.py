@@ -138,9 +138,9 @@ def _find(series: GroupedSeries, request: Request, *, corrected: bool) -> Method
 def reported(found: Points, places: Ints) -> tuple[FoundChange, ...]:
     """Convert Hunter's points to changes between measured positions, in order.
 
-    places: (positions,) indices of the measured ones. A point at a repeated value moves to the next
-    measured position; of several points there, the most significant counts. Points after the last
-    or before the first position are dropped. A p-value of nan (nothing differs) is 1.
+    places: (positions,) indices of the measured positions. A point at a repeated value moves to the
+    next measured position; of several points there, the most significant counts. Points after the
+    last or before the first position are dropped. A p-value of nan (nothing differs) is 1.
     """
     changes: dict[int, float] = {}
     ats = np.searchsorted(places, found.indices).tolist()

@@ -46,22 +46,24 @@ their magnitudes. Simulated in normal noise: .41 at 10 positions, .38 at 14, .34
 below all of these, so that short ladders do not claim to know more."""
 
 MOST_DEGREES = 40.0
-"""Most degrees of freedom of the pooled noise: rows that look equally noisy in one table are not
-exactly so."""
+"""Maximum degrees of freedom of the pooled noise. Even if the series of a table look equally noisy,
+their noise is not exactly equal."""
 
 LEAST_DISPERSION = 0.05
 """Smallest variance of the logarithms of the series' variances: the one that corresponds to
 ``MOST_DEGREES``."""
 
 LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
-"""Numbers of positions with a known ``ORDERED``."""
+"""Numbers of positions for which ``ORDERED`` was simulated."""
 
 ORDERED = (8.8, 7.3, 7.0, 6.6, 6.8)
-"""Smallest steps that pass the test of the order in four of five normal series, in standard errors
-of the difference of the levels; simulated in the middle and before the last five positions."""
+"""Smallest steps that the test of the order finds in four of five series with normal noise, for
+each of ``LENGTHS``. The unit is the standard error of the difference of the levels. The steps were
+simulated in the middle and before the last five positions."""
 
 ORDERS = 4_999
-"""Random orders: chance changes a p-value at the limit of .01 by a seventh."""
+"""Number of random orders. With these, chance changes a p-value at the limit of .01 by a
+seventh."""
 
 
 def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[SharedNoise | None]:

@@ -236,7 +236,10 @@ def _replicates(values: Floats, offsets: Ints) -> tuple[Replicates, Ints]:
 
 
 def _mean_score(score: Floats, signs: Floats) -> Floats:
-    """Return the mean score of all series for each run, with falling series turned over."""
+    """Return the mean score of all series for each run, (rows,).
+
+    signs: 1 for a rising series, -1 for a falling one, whose scores are negated.
+    """
     measured = ~np.isnan(score)
     turned = np.where(measured, score * signs, 0.0)
     return np.asarray(np.sum(turned, axis=1) / np.sum(measured, axis=1))
@@ -245,7 +248,10 @@ def _mean_score(score: Floats, signs: Floats) -> Floats:
 def _describe(
     group: _Group, stretch: tuple[int, int, int], pvalue: float, together: bool
 ) -> SharedChange:
-    """Describe the shared change before position ``at``: its place and the series that show it."""
+    """Describe a shared change: its place, and the series that show it.
+
+    stretch: the first position of the searched stretch, the position after the change, and the end.
+    """
     start, at, stop = stretch
     rows = slice(group.offsets[start], group.offsets[stop])
     score = joint_test.scores(group.values[rows])

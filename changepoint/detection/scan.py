@@ -58,13 +58,15 @@ such a value is more likely a spike, but enough for a step of any size to show w
 nights."""
 
 SLOPE = 1.0
-"""Decrease of the remaining deviations from ``CLIP`` to ``FAR``, per deviation further out."""
+"""Slope of the clipping: each deviation by which an outlier is further out than ``CLIP`` lowers its
+clipped value by this many deviations, down to ``FAR``."""
 
 LEAST = 3
 """Minimum values of a side of a split: one or two are a spike."""
 
 FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
-"""Deviations by which a value at the far end of the slope is moved."""
+"""Deviations by which clipping moves a value from which it counts as a far outlier: it is then
+clipped to ``FAR``."""
 
 FAR_WEIGHT = 0.3
 """Weight of a far outlier in the share of clipped values, which raises the evidence required of a
@@ -102,7 +104,8 @@ PHI_SHORT = 8.0
 """Reduction of ``PHI_MARGIN`` in short series, times 1 / n."""
 
 PHI_LONG = 0.19
-"""Additional tolerated autocorrelation: it hardly affects a lasting level."""
+"""Autocorrelation that is tolerated in addition to its uncertainty: it hardly affects a lasting
+level."""
 
 PHI_NEAR = 0.5
 """Addition to a significant autocorrelation where a side is shorter than ``NEAR_SIDE``: a drift of
@@ -136,8 +139,8 @@ def on_grid(scale: float) -> float:
 def rough_scale(values: Floats) -> float:
     """Return a robust deviation from the differences of neighbours, used only for clipping.
 
-    If most neighbours are equal, the median difference is 0, and half the mean difference replaces
-    it.
+    The median of the differences decides. If it is 0, because most neighbours are equal, half of
+    their mean is used instead.
     """
     # A loop: for operations on two arrays numba also compiles the message about unequal shapes.
     gaps = np.empty(len(values) - 1)
@@ -201,13 +204,13 @@ def clipped_counts(values: Floats, y: Floats, scale: float) -> tuple[int, int]:
 
 @compiled
 def share_of(moved: int, far: int, n: int) -> float:
-    """Return the share of values that count as clipped; far outliers weigh more."""
+    """Return the share of values that count as clipped; far outliers weigh less."""
     return (moved - far + FAR_WEIGHT * far) / n
 
 
 @compiled
 def clipped_share(values: Floats, y: Floats, scale: float) -> float:
-    """Return the share of the values of a series that clipping changed."""
+    """Return the share of values that clipping changed; far outliers weigh less."""
     moved, far = clipped_counts(values, y, scale)
     return share_of(moved, far, len(values))
 

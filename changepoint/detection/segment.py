@@ -132,7 +132,9 @@ def _across(values: Floats, tau: int) -> tuple[float, float]:
 def counted_phi(one: float, two: float, n: int, changes: int) -> float:
     """Return the autocorrelation of a series if it is significant, otherwise 0.
 
-    For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
+    one, two: sums of squared differences at lag one and two. In an autoregression of order one with
+    the coefficient phi, the mean square at lag two is 1 + phi times that at lag one, whatever the
+    level.
     """
     ones = n - 1 - changes
     twos = n - 2 - 2 * changes

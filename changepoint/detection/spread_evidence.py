@@ -52,8 +52,9 @@ def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
 def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
     """Return how much position means vary beyond what their deviations explain, at least 1.
 
-    starts: (positions + 1,) where each begins in ``loudness``; split: one of them. A short ladder
-    cannot determine the ratio well, hence ``SINGLE_DEGREES``.
+    starts: (positions + 1,) where each position begins in ``loudness``. split: the start of the
+    position after the change. A short ladder cannot determine the ratio well, hence
+    ``SINGLE_DEGREES``.
     """
     first, stop = starts[0], starts[-1]
     left, right = np.mean(loudness[first:split]), np.mean(loudness[split:stop])

@@ -14,7 +14,8 @@ from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 LENGTHS = (19, 20, 30, 60)
-"""Positions at which a change is found; ``APPENDED`` more follow."""
+"""Lengths of a series, in positions, at which a change is found first; ``APPENDED`` more positions
+follow."""
 APPENDED = 3
 """Positions that are appended, one after the other."""
 REPLICATES = 3

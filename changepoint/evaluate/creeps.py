@@ -40,7 +40,7 @@ JUMP, JUMP_AT = -0.08, 6
 """Size of a real step on top of the creep, and the number of the release that it comes with."""
 
 SEARCHED = 300
-"""Most creeping lines that detection searches for steps."""
+"""Maximum number of creeping lines that detection searches for steps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ ROWS = 40
 SIGMA = 1.0
 """Noise of the median row in percent; that of other rows is up to three times larger or smaller."""
 LENGTHS = (6, 10, 14, 20, LONGEST)
-"""Releases of a table without a change."""
+"""Numbers of releases of the simulated tables without a change."""
 RELEASES = 14
 """Releases of a table in which each row has three losses."""
 LOSSES = (-0.03, -0.05, -0.1)

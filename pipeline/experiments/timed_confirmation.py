@@ -28,7 +28,7 @@ class of a regression and not its state."""
 
 
 def is_timed_later(regression: Regression) -> bool:
-    """Whether a regression is confirmed by counts that explain its slowdown, so time comes last."""
+    """Whether a regression gets a timed confirmation: counts have confirmed and explain it."""
     timed = any(
         shift.series.mode is Mode.TIME and shift.kind.of_levels for shift in regression.shifts
     )

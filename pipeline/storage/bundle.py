@@ -199,7 +199,8 @@ def read_bundle(path: Path) -> Bundle:
 def read_manifest(path: Path) -> Manifest:
     """Read only the manifest of a bundle, without verifying its other files.
 
-    Raises DamagedBundleError if it is unreadable or invalid, as that of a newer bundle.
+    Raises DamagedBundleError if the manifest is unreadable or invalid, as in a bundle of a newer
+    nightshift.
     """
     try:
         with (

@@ -192,7 +192,8 @@ def _coded(
 ) -> MeasurementTable:
     """Convert rows of the store to columns of numbers.
 
-    The store's numbers are replaced by places, which a rebuilt store has, too.
+    The store's own ids of runs, steps and metrics are replaced by indices into lists, because the
+    ids differ after a rebuild of the store.
     """
     runs, run_at = np.unique(table[:, 0].astype(np.int64), return_inverse=True)
     places = np.array([place_of[number] for number in runs.tolist()], dtype=np.int32)
@@ -227,7 +228,7 @@ def _joined(parts: Sequence[MeasurementTable]) -> MeasurementTable:
 def _runs(
     revisions: Sequence[str], heads: Sequence[RunHead], cells: Collection[str]
 ) -> tuple[RunIndex, list[_Setup], Ints]:
-    """Return all runs, the setups on a line, and each run's setup; -1 if it is on another line."""
+    """Return all runs, the setups of one line, and each run's setup; -1 for runs of other lines."""
     position = {label: place for place, label in enumerate(revisions)}
     wanted = set(cells)
     numbers: dict[_Setup, int] = {}

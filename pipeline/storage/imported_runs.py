@@ -29,7 +29,7 @@ from pipeline.storage.bundle import VALUES_MEMBER, bundle_path, read_bundle, wri
 from pipeline.text.errors import UserError
 
 FAMILY = "published"
-"""The workload family, build options and configuration of imported results."""
+"""The name of the workload family, the build options and the configuration of imported results."""
 
 BASE = "base"
 """The workload's option that names the base of relative values."""

@@ -63,9 +63,10 @@ class Steadiness(NamedTuple):
     """Whether the throughput of a step was steady: when it became steady, and how it drifts since.
 
     ``warming`` are the seconds until it was steady, 0 if it was from the start. ``before`` and
-    ``after`` are the throughput before and after this moment. ``drift`` is the change of the fitted
-    line through the steady part, over its mean, and ``pvalue`` the probability of its trend; both
-    are None if the part is too short. ``seconds`` is the length of the step.
+    ``after`` are the throughput before and after this moment. ``drift`` is the change of a line
+    fitted to the steady part, divided by the mean of that part. ``pvalue`` is the probability of
+    such a trend by chance. Both are None if the part is too short. ``seconds`` is the length of the
+    step.
     """
 
     seconds: float
@@ -160,8 +161,8 @@ def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
 def trend(values: Floats) -> tuple[float, float]:
     """Return the relative change from the first value to the last, and its p-value.
 
-    The change is that of a line whose slope is the median of all slopes between two values (Theil
-    and Sen), over the mean.
+    The change is that of a fitted line, divided by the mean of the values. The slope of the line is
+    the median of all slopes between two values (Theil and Sen).
     """
     count = len(values)
     time = np.arange(count) - (count - 1) / 2.0
