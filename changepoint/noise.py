@@ -54,11 +54,11 @@ def replicate_scale(values: Floats, offsets: Ints) -> float:
 
 
 def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
-    """Return the smallest step between values, if values repeat: the unit they come in.
+    """Return the quantisation step of values: their smallest difference if some values repeat.
 
     Groups (positions, or segments) are given by ``offsets``. Only differences inside a group count,
-    so a step between groups is not taken for the unit of measurement. Values that never repeat come
-    from a continuous scale: 0.
+    so a step between groups is not taken for the quantisation step. The result is 0 if no values
+    repeat: they are then not quantised.
     """
     gaps, repeats = smallest_gaps(sorted_groups(values, offsets), offsets, resolution)
     smallest = float(np.min(gaps, initial=np.inf))

@@ -44,7 +44,7 @@ code changes its speed by some tenths of a percent (Mytkowicz et al. 2009), whic
 averages out."""
 
 GUESS_WEIGHT = 4.0
-"""Weight of the guessed noise, in repetitions."""
+"""Weight of the guessed noise in the estimate, as a number of repeated runs."""
 
 NEAR = 12
 """Repetitions of a position estimate the noise if at most this many runs apart, because the machine
@@ -61,7 +61,8 @@ CLIP = 2.0
 """Deviations at which a run is clipped for the correlation of two series' noise."""
 
 NODES = 16
-"""Nodes of the quadrature of the information; exact to a thousandth of a nat."""
+"""Number of nodes of the numeric integration in :func:`information`, which is then exact to a
+thousandth of a nat."""
 
 SEPARATE = 8.0
 """Deviations beyond which two levels are distinguished with certainty."""

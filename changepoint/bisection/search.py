@@ -112,7 +112,7 @@ class Bisection:
 
     @property
     def runs(self) -> int:
-        """How many runs the search has."""
+        """How many runs were added to the search so far."""
         return len(self._order)
 
     @property
@@ -139,7 +139,7 @@ class Bisection:
         self._append(position, tuple(map(math.log, figures)))
 
     def skip(self, position: int) -> None:
-        """Mark a position that cannot be measured, as its build fails.
+        """Mark a position as one that cannot be measured, because its build fails.
 
         Raises:
             ValueError: there is no such position, it is one of the ends, or it was measured.

@@ -17,11 +17,12 @@ from changepoint.series import LARGEST, Floats
 from changepoint.to_json import plain
 
 LARGEST_LIMIT = 1000
-"""Largest block limit of a comparison: the cost of each block grows with the square of their
-number."""
+"""Largest block limit of a comparison: the cost of a block grows with the square of the number of
+blocks."""
 
 GUESS = 0.01
-"""Scale of the noise, as a fraction, for the first blocks without a smallest effect."""
+"""Assumed scale of the noise in the first blocks, as a fraction of the level, if the smallest
+effect is 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ REACH = 8.0
 is 1e-15."""
 
 EXPONENT = 0.5
-"""The spent share of alpha is the share k / n to this power. A small power spends early, because a
-large change, as most remeasured ones are, should show at once."""
+"""The spent share of alpha is the share k / n to this power. A small power spends much in the first
+looks. Most changes that are measured again are large and should show at once."""
 
 
 def spent(share: float) -> float:

@@ -26,11 +26,11 @@ runs for ranks; or nothing, where neither side has a second run."""
 
 @dataclass(frozen=True, slots=True)
 class SampleLevel:
-    """The level of one side of a comparison, with its interval.
+    """The level of one side of a comparison, and how much its runs vary.
 
     level: median of the levels of the runs. spread: their standard deviation, 0 for a single run.
     within: the part of that spread that the runs' own samples explain, 0 if there are none; longer
-    runs reduce it, whereas only more runs reduce the rest. runs: their number.
+    runs reduce this part, whereas only more runs reduce the rest. runs: number of runs.
     """
 
     level: float

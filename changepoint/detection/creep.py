@@ -58,10 +58,11 @@ LARGEST_PHI = 0.9
 """Largest autocorrelation: beyond it a level has no meaning."""
 
 RUNS = 3
-"""Fewest runs whose mean is the level at an end."""
+"""Fewest runs whose mean is the level at the anchor, or at the newest end."""
 
 SHARE, MOST_POSITIONS = 10, 10
-"""The level at an end is the mean of a tenth of the positions, at most ten."""
+"""The level at the anchor, or at the newest end, is the mean of a tenth of the positions, but at
+most of ten."""
 
 CLIPPINGS = 3
 """Times that residuals are clipped and the line is fitted again."""
@@ -254,7 +255,7 @@ class _Fit:
 
     @property
     def steps(self) -> list[int]:
-        """The ordinals of the steps."""
+        """The ordinals of the positions at which the fit has a step."""
         return [int(at) for at in self.design.steps]
 
     @property

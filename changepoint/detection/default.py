@@ -46,7 +46,8 @@ from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
-"""Maximum positions of a ladder, a series that is measured at once, unless its noise is known."""
+"""Maximum positions of a ladder (a series that is measured at once) whose noise is not known from
+other series."""
 
 LEAST_REPLICATED = 2
 """Minimum positions of a side if positions have several runs: a single spike then no longer affects
@@ -165,7 +166,7 @@ def equal_neighbours(values: Floats) -> int:
 
 @compiled
 def floor_of(values: Floats, equal: int) -> float:
-    """Return the smallest standard deviation to assume: half of the unit that values come in.
+    """Return the smallest standard deviation to assume: half of the values' quantisation step.
 
     values: (n,), n >= 2. equal: number of values equal to the previous one.
     """

@@ -48,9 +48,9 @@ from. It decides how many permutations are made. With five, randomness changes p
 half, and a night's search still ends."""
 
 MIN_PERMUTATIONS = 1_999
-"""Fewest permutations: with fewer, randomness changes the p-value."""
+"""Minimum number of permutations: with fewer, randomness changes the p-value too much."""
 MAX_PERMUTATIONS = 99_999
-"""Most permutations: with more, the search of a night takes too long."""
+"""Maximum number of permutations: with more, the search of a night takes too long."""
 
 ENUMERATED = 400_000
 """Maximum number of arrangements for an exact p-value from all of them, which takes .2 s. Where the

@@ -38,7 +38,7 @@ MAD_TO_DEVIATION = 1.0 / NORMAL_MEDIAN
 """Ratio of the standard deviation of normal values to their median absolute deviation."""
 
 NORMAL_PLANNED = float(ndtri(0.5 + PLANNED / 2.0))
-"""Two-sided quantile of the normal distribution."""
+"""Two-sided quantile of the normal distribution for the confidence ``PLANNED``."""
 
 FEWEST = 10
 """Fewest positions for estimating the shape of the noise."""

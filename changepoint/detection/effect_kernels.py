@@ -230,8 +230,8 @@ def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: F
 
     Returns (segments - 1, 2).
 
-    levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
-    Student's, (segments - 1,).
+    levels: (segments,) in the caller's unit; ``unit`` converts from the unit of the scaled series.
+    quantiles: Student's, (segments - 1,).
     """
     out = np.empty((len(table) - 1, 2))
     for c in range(len(out)):

@@ -108,7 +108,7 @@ def statistic(
 ) -> tuple[float, float, float]:
     """Return the absolute t statistic of two samples with a common variance, and both means.
 
-    Returns (t, mean, mean).
+    Returns (t, mean of left, mean of right).
 
     The pooled variance weights the samples by n - 1, whatever divisor their own variances have. |t|
     is infinite if neither sample varies, nan if their means are equal too, and 0 if the means are
@@ -199,8 +199,9 @@ def candidates(
     """Return the places of possible changes that Hunter's first pass finds, in order.
 
     values: (n,) finite. Each window of ``window`` values is split at its largest Q, and so are the
-    parts, until the t-test of the best remaining split is below ``critical_t`` (by the number of
-    values). The next window starts half a window later, or at the last candidate if that is later.
+    parts, until |t| of the best remaining split is below ``critical_t``, which has a limit for each
+    number of values. The next window starts half a window later, or at the last candidate if that
+    is later.
     """
     total = len(values)
     marked = np.zeros(total + 1, dtype=np.bool_)

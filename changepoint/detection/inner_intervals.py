@@ -65,7 +65,8 @@ def grid_by_stop(n: int) -> tuple[Ints, Ints]:
 def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int) -> None:
     """Find the best split of each inner interval from number ``first`` on.
 
-    blocks: of the series (blocks.py), which skip most values of long intervals.
+    blocks: block sums of the series (blocks.py), with which most values of long intervals are
+    skipped.
     """
     starts, stops, places, gains = inner
     for i in range(first, len(starts)):

@@ -22,7 +22,7 @@ PROBES = 8
 """Slots to try for a stretch; if all of them hold other stretches, the first one is overwritten."""
 
 SLOTS = 1024
-"""Slots of a memo, a power of two: enough for a few hundred changes."""
+"""Number of slots of a cache, a power of two: enough for a few hundred changes."""
 
 
 @compiled

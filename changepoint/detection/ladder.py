@@ -155,7 +155,7 @@ def _scale(logs: Floats) -> float:
 
 
 def floor_of(logs: Floats) -> float:
-    """Return half of the unit that the values come in, or 0 if no value repeats."""
+    """Return half of the quantisation step of the values, or 0 if no value repeats."""
     return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
 
 

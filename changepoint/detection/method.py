@@ -21,8 +21,8 @@ class FoundChange:
 class SharedNoise:
     """The noise of one series, estimated from all series that were measured with it.
 
-    scale: standard deviation of the logarithm of a value, so a share of the level. degrees: of
-    freedom of its square.
+    scale: standard deviation of the logarithm of a value, which is a share of the level. degrees:
+    degrees of freedom of the variance.
     """
 
     scale: float

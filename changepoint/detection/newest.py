@@ -36,7 +36,7 @@ moves the mean by a third of its size, and the other two replicates do not follo
 
 
 class _Within(NamedTuple):
-    """The noise between replicates: mean square, its degrees of freedom, replicates a position."""
+    """The noise between replicates: mean square, degrees of freedom, replicates per position."""
 
     square: float
     degrees: float

@@ -5,11 +5,11 @@ the same runs is not. The group is searched as one: :mod:`changepoint.detection.
 split of all series by shuffling their rows together, which preserves the dependence between the
 series.
 
-Rows are defined as in ``detect``. Without replicates, or with ``MANY_POSITIONS``, rows are
-positions (means of their replicates). In a shorter ladder rows are runs, each with the same
-replicate of every series. Runs of a position may share more than that, so a second test
-(:mod:`changepoint.detection.between_positions`) checks whether the split exceeds the usual
-differences between positions.
+What is a row depends on the series. Without replicates, or from ``MANY_POSITIONS`` positions on, a
+row is a position, with the means of its replicates. In a shorter ladder with replicates a row is a
+run, with one replicate of every series. Runs of one position are not independent of each other, so
+a second test (:mod:`changepoint.detection.between_positions`) checks whether the split exceeds the
+usual differences between positions.
 """
 
 from __future__ import annotations

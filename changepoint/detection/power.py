@@ -23,7 +23,8 @@ POWER = 0.8416212335729143
 """Quantile of the normal distribution at a power of 80 %."""
 
 FRESH = 5
-"""Positions after a fresh step, or half of a series shorter than ten."""
+"""Number of positions after a fresh step. In a series of less than ten positions, it is half of
+them."""
 
 ANYWHERE = (2.2, 2.0, 1.42, 1.27, 1.18, 1.18, 1.18)
 """Step sizes that the default search needs at ``LENGTHS``, relative to its limit as a Student's t.

@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
 
 
 LANES = 4
-"""Parallel partial sums of squares."""
+"""Number of partial sums of squares that are computed in parallel."""
 
 HALF_WINDOW = 5
 """Neighbours on either side whose median is the reference for clipping a value: a spike is one or
@@ -101,7 +101,8 @@ PHI_MARGIN = 1.35
 because the estimate is too low in short series of n values."""
 
 PHI_SHORT = 8.0
-"""Reduction of ``PHI_MARGIN`` in short series, times 1 / n."""
+"""Reduction of the margin for autocorrelation in short series: this divided by the number of
+values."""
 
 PHI_LONG = 0.19
 """Autocorrelation that is tolerated in addition to its uncertainty: it hardly affects a lasting

@@ -61,7 +61,7 @@ log 2 for each doubling of the length, against chance findings."""
 
 @compiled
 def near_of(sizes: Sizes) -> float:
-    """The share that is added to an estimated autocorrelation; nothing is added to a known one."""
+    """Return the share of ``PHI_NEAR`` to add for short sides; 0 for a known autocorrelation."""
     return sizes.trust if sizes.phi < 0.0 else 0.0
 
 
@@ -93,7 +93,7 @@ def strength(
     """Return the evidence for a split, as a squared normal deviation, after every guard.
 
     sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
-    its degrees, autocorrelation.
+    its degrees of freedom, and the autocorrelation.
     """
     start, tau, stop = place
     rest, degrees, phi = noise
@@ -455,7 +455,7 @@ def strengths_of(
 
     Returns (changes,).
 
-    phi: least autocorrelation.
+    phi: lower bound of the autocorrelation to use.
     """
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)

@@ -213,7 +213,7 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
 )
 
 BY_ENGINE = ("field", "labelled")
-"""Tables that compare engines."""
+"""Names of the tables that compare engines."""
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Simulate creep: false ones on stable lines, and how early and well true ones are found.
 
-Each line is searched as nights would: again with each position, from the first one on.
+As in real nights, each line is searched again after every new position.
 """
 
 from __future__ import annotations

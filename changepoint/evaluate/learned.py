@@ -1,4 +1,4 @@
-"""What the learned autocorrelation of a machine is worth: alarms, recall and delay with it."""
+"""Simulate the benefit of a machine's learned autocorrelation: alarms, recall and delay with it."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def process(
 ) -> Iterator[EngineProcess]:
     """Start the process of an environment's programs.
 
-    Raises NotInstalledError if it is missing, EngineError if its packages are.
+    Raises NotInstalledError if the environment is missing, EngineError if its packages are missing.
     """
     python = interpreter or environment.interpreter()
     if not python.exists():
