@@ -37,7 +37,7 @@ _OPEN = (RegressionState.CONFIRMED, RegressionState.SUSPECTED)
 """States in which the position of a change matters, most important first."""
 
 Run = Mapping[str, float]
-"""The figures of one run by series."""
+"""The value of each series in one run."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""Bisect: find the revision between a good and a bad one that changed what was measured.
+"""Bisect: find the revision between a good and a bad one that changed the measured figures.
 
 The search first shows that the ends differ. :class:`changepoint.Bisection` then chooses the
 revisions to measure. Finally, new runs compare the culprit with its parent, and the ranges on
-either side of it are searched in the same way. All of this is logic over a Runner, which counts the
-attempts of a cell from 1 and does not repeat one. A killed search therefore resumes when it is
-started again.
+either side of it are searched in the same way. The module only decides what to measure; a Runner
+measures. The runner numbers the attempts of a cell from 1 and returns the figures of an existing
+attempt, so a killed search resumes when it is started again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TRIES = 2
 """Consecutive runs without figures after which a revision counts as not measurable."""
 
 RANGE = 0.95
-"""Probability of the reported range."""
+"""Probability that the reported range contains the culprit."""
 
 Outcome = Literal["culprit", "range", "no change", "undecided"]
 
@@ -172,8 +172,9 @@ def bisect(
 class _Comparison:
     """A comparison of one metric of a step between two revisions, run by run.
 
-    As in :mod:`pipeline.experiments.interleaved`, excluding a change of just the smallest effect
-    has a larger error probability than reporting one; larger changes are missed far more rarely.
+    As in :mod:`pipeline.experiments.interleaved`, there are two error probabilities. That of
+    reporting a difference is small. That of excluding a change of just the smallest effect is
+    larger, because larger changes are missed far more rarely.
     """
 
     def __init__(self, better: Better, smallest: float, wrong: float, limit: int) -> None:
@@ -234,7 +235,7 @@ class _Compared:
 
     @property
     def done(self) -> bool:
-        """Whether a difference was shown, or more runs cannot show one."""
+        """Whether a difference was shown, or the comparison of every metric has ended."""
         return bool(self.differing) or all(each.done for each in self.decisions.values())
 
     def summary(self) -> str:

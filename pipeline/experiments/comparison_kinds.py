@@ -76,11 +76,11 @@ class ComparisonKind(ABC):
         """Format an effect of this kind as text."""
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether values of this size can be compared; a ratio to zero cannot."""
+        """Whether these values can be compared: not if one is zero, which has no ratio."""
         return 0.0 not in levels
 
     def visible(self, low: float, high: float) -> float:
-        """Convert half the width of an interval to the smallest visible effect."""
+        """Return the smallest effect that an interval as wide as this one can show, or infinity."""
         if low <= -1.0 or not math.isfinite(high):
             return math.inf
         return math.sqrt((1.0 + high) / (1.0 + low)) - 1.0
@@ -169,11 +169,11 @@ class OfSla(ComparisonKind):
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether values can be compared; zero means a missed SLA, so all can."""
+        """Whether these values can be compared: always, because zero means a missed SLA."""
         return True
 
     def visible(self, low: float, high: float) -> float:
-        """Return half the width of an interval of shares, unchanged."""
+        """Return the smallest visible difference of shares: half the width of the interval."""
         return (high - low) / 2.0
 
 

@@ -50,8 +50,9 @@ Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
 class OutcomeRow(Frozen):
     """The verdict on one metric of a confirmation: effect, interval, decision.
 
-    ``effect`` and ``interval`` are relative to the last good revision: of the level; for a spread,
-    of the standard deviation; for an SLA, the difference in the share of runs that met it.
+    ``effect`` and ``interval`` are the change since the last good revision: for a level or a spread
+    (standard deviation) the relative change, for an SLA the difference in the share of runs that
+    met it.
     """
 
     step: str

@@ -29,7 +29,8 @@ from pipeline.model import Cell, Frozen, Mode
 from pipeline.storage.bundle import BUNDLES, bundle_path, read_bundle
 
 SEARCH = "search.json"
-"""The file in an experiment's folder with what a search found when it began."""
+"""The file in an experiment's folder with the conditions of a bisection:
+:class:`SearchConditions`."""
 
 _MOST_LABELS = 100_000
 
@@ -88,8 +89,9 @@ class MissingRunError(Exception):
 class RecordedRunner:
     """A runner that measures nothing: it reads the bundles in an experiment's folder.
 
-    ``runs`` and ``minutes`` count what it read. :meth:`clock` reaches infinity after ``limit``
-    runs, which ends a search where it ended on its machine.
+    ``runs`` is the number of bundles read, ``minutes`` their total duration. :meth:`clock` returns
+    infinity after ``limit`` runs, so a repeated search ends where it ended on the measuring
+    machine.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class RecordedRunner:
         self.minutes = 0.0
 
     def clock(self) -> float:
-        """Return a time: zero until the recorded end of the experiment."""
+        """Return zero until the recorded end of the experiment, and then infinity."""
         return 0.0 if self.runs < self._limit else math.inf
 
     def prepare(self, cell: Cell) -> None:

@@ -23,8 +23,8 @@ TIMED = "timed-"
 """Prefix of the folders of timed confirmations."""
 
 TIMED_OUTCOME = "timed.json"
-"""The file of the outcome. It has another name than that of a confirmation, because it decides the
-class of a regression and not its state."""
+"""The file with the outcome of a timed confirmation. Its name differs from that of an ordinary
+confirmation, because the outcome decides the class of a regression and not its state."""
 
 
 def is_timed_later(regression: Regression) -> bool:
@@ -93,7 +93,7 @@ def timed_outcome(regression: Regression, results: Path) -> ConfirmOutcome | Non
 
 
 def timed_sentence(outcome: ConfirmOutcome, step: str) -> str:
-    """Format the outcome for a step; empty for one that was not measured.
+    """Format the timed confirmation of a step; empty if the step was not measured.
 
     For example ``timed confirmation: confirmed; qps -9.8% (-10.4% to -9.1%)``.
     """

@@ -18,7 +18,7 @@ LEAST_FRAME = 0.003
 larger total of the two sides."""
 
 MOST_FRAMES = 400
-"""Frames that are kept, the largest: more than a page can show readably."""
+"""Maximum number of frames, of which the largest are kept: more than a page can show readably."""
 
 DEEPEST = 60
 """Maximum depth of the tree in frames: enough for the longest chain of calls, and an end to
@@ -130,11 +130,11 @@ class _Open(NamedTuple):
 
 
 def call_tree(before: StepCounts, after: StepCounts) -> tuple[CallFrame, ...]:
-    """Return the tree of calls of both sides, each behind its caller; empty without calls.
+    """Return the call tree of both sides as frames, each after its caller; empty without calls.
 
     The root comes first. A function called from several places has a frame for each, and its cost
-    is divided among them as callgrind counted its calls. Frames that call only the next one are
-    left out at the top.
+    is divided among them as callgrind counted its calls. Frames at the top whose work is almost all
+    in one callee are left out.
     """
     if not before.calls or not after.calls:
         return ()

@@ -201,8 +201,8 @@ def _prefer(
 ) -> frozenset[str]:
     """Use the figures of the confirming runs in place of those of the nights.
 
-    Return the steps with replaced figures: those with more confirmation runs than night runs.
-    Profiles of all runs count.
+    Return the steps with replaced figures: those with more confirmation runs than night runs. The
+    profiles of both kinds of runs are used together.
     """
     steps = again[0].steps.keys() & again[1].steps.keys() & before.steps.keys() & after.steps.keys()
     more = min(side.runs for side in again) > min(before.runs, after.runs)

@@ -16,7 +16,7 @@ MOST_FUNCTIONS = 20
 """Functions kept of a comparison: those with the largest part of the change."""
 
 NAMED = 3
-"""Functions that a sentence names."""
+"""Maximum number of functions that a sentence names."""
 
 LEAST_PART = 0.05
 """The smallest part of the whole change with which a function is named in a sentence."""
@@ -52,7 +52,7 @@ class _Own:
 
     @property
     def moved(self) -> bool:
-        """Whether another function may have taken over the cost, or given it."""
+        """Whether cost may have moved between this function and another one."""
         change = self.after - self.before
         either = min(self.before, self.after) <= GONE * max(self.before, self.after)
         return either or abs(self.inclusive) <= STILL * abs(change)

@@ -30,7 +30,8 @@ from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
 
 LISTED = 10
-"""Listed contributions to a creep, the largest; the others are in the remainder."""
+"""Maximum number of contributions listed for a creep, the largest ones; the others are in the
+remainder."""
 
 ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionState.RESOLVED}
 """States of a creep whose newest revision is the next anchor of its line."""
@@ -152,7 +153,7 @@ class _SeriesTest(NamedTuple):
     def of(
         cls, series: Series, steps: Sequence[Shift], watch: DetectionSettings, anchor: int
     ) -> _SeriesTest:
-        """Prepare the test of a series whose line has its anchor at a position."""
+        """Prepare the test of a series whose line has its anchor at the position ``anchor``."""
         sought = watch.creep and watch.reports(worse=True) and series.key.metric != SLA
         if not sought or is_counted(series.key) or not len(series.values):
             return cls(series, steps, watch, series, None)

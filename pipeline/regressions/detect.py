@@ -89,8 +89,8 @@ def searched(
     """Read the watched series of a plan, and correct them for changes of their machines.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
-    Neither concerns counted and imported series.
-    ``results`` has the columns of earlier nights; with ``save`` they are written for the next.
+    Neither concerns counted and imported series. ``results`` has the cached columns of earlier
+    nights; with ``save`` they are written for the next night.
     """
     columns = measurement_columns(store, watched_metrics(plan, settings), results, save=save)
     cells = set(plan.keys())

@@ -1,9 +1,9 @@
 """The regression repository: the only access to the states of regressions.
 
 States are not stored. They follow from the journal, from experiment outcomes that the journal
-lacks, and from the date, because an acknowledgement expires by itself. Every query folds them anew
-and writes nothing. Only verbs that write call :meth:`RegressionRepository.record`, which appends
-durable facts to the journal.
+lacks, and from the date, because an acknowledgement expires by itself. Every query computes the
+states anew and writes nothing. Only verbs that write call :meth:`RegressionRepository.record`,
+which appends durable facts to the journal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OUTCOME = "outcome.json"
 """The file of an experiment's outcome, in its folder."""
 
 _SET_ASIDE = re.compile(r"\.\d+$")
-"""The suffix of an experiment that was set aside; see record.aside."""
+"""The end of the folder name of an experiment that was set aside; see ``archive_experiment``."""
 
 
 class ExperimentOutcome(BaseModel):

@@ -31,7 +31,7 @@ from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Ints, RunIndex, Series
 
 FILE = "searches.json"
-"""The file below the folder of derived files."""
+"""The name of the cache file, in the folder of derived files."""
 
 _LOG = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ SLA = "sla"
 measured under another load and do not count."""
 
 MOST_LOST = -1.0
-"""Lower limit of a relative effect. Figures are never negative, so an interval from a normal
-approximation is clipped here."""
+"""Lower limit of a relative effect. Figures are never negative, so a loss cannot exceed the whole;
+intervals from a normal approximation are clipped at this limit."""
 
 
 class KnownNoise(NamedTuple):
@@ -75,7 +75,7 @@ def find_shifts(
 
 
 def _loud(change: ChangePoint, smallest: float) -> bool:
-    """Whether the noise on one side of a change is as large as the smallest change to report."""
+    """Whether the noise on one side of a change is at least the smallest change to report."""
     return any(
         level.spread >= smallest * abs(level.level) for level in (change.before, change.after)
     )

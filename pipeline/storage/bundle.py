@@ -50,7 +50,8 @@ _LARGEST = 1 << 30
 """The most bytes that a bundle may unpack to; a larger one is damaged, or made to fill memory."""
 
 _CHUNK = 4096
-"""Packed bytes to unpack at a time: few enough that the size is checked in time."""
+"""Packed bytes to unpack at a time: few, so that an archive that is too large is noticed before it
+fills memory."""
 
 
 class BundleError(UserError):
@@ -146,8 +147,8 @@ def pack_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes]) -> N
 def read_bundle(path: Path) -> Bundle:
     """Read a bundle and verify the checksum of every file in it.
 
-    Raises a BundleError, one line, if it cannot be used: DamagedBundleError, NewerBundleError, or a
-    plain one if the file name differs from that of its run.
+    Raises DamagedBundleError, NewerBundleError, or BundleError if the file's name is not that of
+    its run. The message is one line.
     """
     try:
         packed = path.read_bytes()

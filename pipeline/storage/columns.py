@@ -63,9 +63,9 @@ class MeasurementColumns(NamedTuple):
 
         ``revisions`` are the line's labels in order, ``cells`` the keys of its cells; other runs
         are skipped. The values of a series are ordered by position, then by repetition. A step that
-        failed its SLA has values only for the SLA metrics, because its other figures are of another
-        load. Disturbed repetitions count only where no undisturbed one exists: a machine that is
-        always disturbed still gives values.
+        failed its SLA has values only for the SLA metrics, because its other figures were measured
+        under another load. Disturbed repetitions count only where no undisturbed one exists: a
+        machine that is always disturbed still gives values.
         """
         runs, setups, setup = _runs(revisions, self.heads, cells)
         rows, figures = self.rows, self.figures

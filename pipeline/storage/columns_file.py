@@ -1,4 +1,4 @@
-"""A cache file with the store's measurements as columns: a night reads only new runs again.
+"""A cache file with the store's measurements as columns: only new runs are read from the store.
 
 The file is a copy and may be deleted at any time.
 """
@@ -25,7 +25,7 @@ DERIVED = "derived"
 """The folder below the results for files that can be made again from the store."""
 
 VERSION = 2
-"""Version of the file's form; a file of another version is not read."""
+"""Version of the file's format; a file of another version is not read."""
 
 
 class StepMetric(NamedTuple):
@@ -59,7 +59,7 @@ class MeasurementTable(NamedTuple):
 
 
 Contents = Sequence[tuple[str, str | None]]
-"""The runs of a file: identity and digest of each."""
+"""The runs of a cache file: id and digest of each."""
 
 
 class KnownColumns(NamedTuple):

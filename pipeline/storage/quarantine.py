@@ -25,7 +25,7 @@ from pipeline.storage.bundle import BUNDLES, SUFFIX, BundleError, NewerBundleErr
 from pipeline.text.errors import first_line
 
 FOLDER = "quarantine"
-"""The folder in the results folder."""
+"""The name of the quarantine folder, in the results folder."""
 
 _NOTE = ".json"
 
@@ -34,8 +34,8 @@ class QuarantineNote(Frozen):
     """The note beside a quarantined bundle: why it cannot be used, how to put it back.
 
     ``bundle`` is its former path in the results folder. ``newer`` is true if a newer nightshift
-    wrote it. ``stays`` identifies the state of a bundle that was left where it is; it is empty for
-    a moved one.
+    wrote it. ``stays`` identifies the state of the file if the bundle was left in place; it is
+    empty if the bundle was moved.
     """
 
     at: AwareDatetime
@@ -85,8 +85,8 @@ class Quarantine:
     def release(self) -> None:
         """Move bundles from the quarantine back to the results, if this version can read them.
 
-        A bundle that could not be moved is only remembered as refused; once its file has changed,
-        it is tried again.
+        For a bundle that was left in place, the note is deleted once the file has changed, so that
+        the bundle is read again.
         """
         for kept, note in self._notes():
             # Most quarantines are empty, and a verb that takes no bundle does without the module.

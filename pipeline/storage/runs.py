@@ -204,7 +204,7 @@ def contents(engine: Engine) -> str | None:
 
 
 def workload_mode() -> ColumnElement[str]:
-    """Return whether a run was timed or counted; very old runs were timed."""
+    """Return the query expression of a run's mode, timed or counted; very old runs were timed."""
     return func.coalesce(workload.c.mode, Mode.TIME.value).label("mode")
 
 
@@ -221,7 +221,7 @@ def hostnames(engine: Engine) -> dict[str, str]:
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
-    """Return how long the runs measured here took, all or those with the given ids."""
+    """Return how long runs measured here took together: all runs, or those with the given ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
     if run_ids is not None:
         wanted = wanted.where(run.c.run_id.in_(run_ids))

@@ -16,7 +16,7 @@ from pipeline.storage.schema import (
 from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 
 _AT_ONCE = 50
-"""Rows with all timelines to hold at once: a few megabytes."""
+"""Rows with timelines to hold in memory at once: a few megabytes."""
 
 
 class StepOutcome(NamedTuple):

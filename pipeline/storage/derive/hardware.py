@@ -118,8 +118,8 @@ def missing_cpu_time(
 def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
     """Return how fast each counter grew per second, from its first to its last sample.
 
-    A counter has no rate if these two span too little of the step, or if it decreased, which means
-    a reset.
+    A counter has no rate if these two samples span too little of the step, or if it decreased,
+    which means a reset.
     """
     points: dict[str, list[tuple[float, float]]] = {}
     for at, values in samples:

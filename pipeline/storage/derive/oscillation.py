@@ -28,10 +28,11 @@ FEWEST = 120
 seconds (an autocorrelation of .9) would count as swings in 22 of 600 steps."""
 
 CYCLES = 4
-"""The fewest cycles in a step: three may be three accidents."""
+"""The fewest cycles of a swing in a step: three may be three accidents."""
 
 SHORTEST = 3
-"""The shortest period in reports: faster swings look like slower ones, or are invisible."""
+"""The shortest period of a swing, in reports of throughput: faster swings look like slower ones, or
+are invisible."""
 
 HARMONICS = (1, 2, 4, 8)
 """Numbers of sines that model a swing: 1 for a wave, 8 for dips of a tenth of the period."""

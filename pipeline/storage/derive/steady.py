@@ -34,13 +34,14 @@ FEWEST = 30
 values, and the correlation of neighbouring seconds could not be distinguished from chance."""
 
 MOST = 100
-"""The most parts that a longer step is divided into, each with its mean. Correlations between
-neighbouring seconds end within a part, and two hours cost as much as two minutes. The shortest
-visible warm-up, three parts, is 3 to 6 % of such a step."""
+"""Maximum number of parts that a longer step is divided into, each with its mean. Correlations
+between neighbouring seconds end within a part, and two hours cost as much as two minutes. The
+shortest visible warm-up, three parts, is 3 to 6 % of such a step."""
 
 SMALLEST = 0.05
-"""The smallest reported relative change of level, or through the step. A drift of 5 % moves the
-mean 2.5 % away from the final level, about the smallest regression of interest."""
+"""The smallest reported change: of the level at the end of the warm-up, or by a drift from the
+beginning to the end of the steady part. It is relative. A drift of 5 % moves the mean 2.5 % away
+from the final level, about the smallest regression of interest."""
 
 ALARMS = 0.05
 """``alarms_per_1000`` of the change points: a tenth of the value for series of nights. There are as
