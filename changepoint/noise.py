@@ -10,8 +10,9 @@ from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 CLIP = 3.0
-"""Scales from the median of its position at which a replicate is clipped: this affects .3 % of
-normal replicates, and a spike then weighs no more than an unlucky replicate."""
+"""Distance from the median of its position, in robust deviations, at which a replicate is clipped.
+This affects .3 % of normal replicates, and a spike then weighs no more than an unlucky
+replicate."""
 
 PAIR_QUANTILE = 0.75
 """Quantile of the differences between replicates from which the scale inside positions is computed.

@@ -47,8 +47,8 @@ GUESS_WEIGHT = 4.0
 """Weight of the guessed noise in the estimate, as a number of repeated runs."""
 
 NEAR = 12
-"""Repetitions of a position estimate the noise if at most this many runs apart, because the machine
-has hardly drifted."""
+"""Maximum distance of two repetitions of a position, in runs, at which their difference estimates
+the noise: the machine has hardly drifted in between."""
 
 QUARTILE = 0.6745
 """Median of the absolute value of a standard normal."""
@@ -58,7 +58,7 @@ CERTAIN = 4.0
 stronger evidence than an outlier that one run in three thousand has."""
 
 CLIP = 2.0
-"""Deviations at which a run is clipped for the correlation of two series' noise."""
+"""Number of deviations at which a run is clipped before the noise of two series is correlated."""
 
 NODES = 16
 """Number of nodes of the numeric integration in :func:`information`, which is then exact to a

@@ -23,8 +23,9 @@ WINDOW = 50
 """Values in a window, Otava's default."""
 
 PVALUE_PER_ALARM = 0.002
-"""Limit of the p-value per requested alarm in 1000 nights: Otava's default at our default. The
-limit scales with the budget; Hunter's actual alarm rate differs (docs/internals/hunter.md)."""
+"""Limit of the p-value, divided by ``alarms_per_1000``: the default budget of 0.5 gives Otava's
+default limit of .001. The limit scales with the budget; Hunter's actual alarm rate differs
+(docs/internals/hunter.md)."""
 
 STRICT, LOOSE = 0.05, 0.5
 """Thresholds of the limit: a candidate may have ten times the p-value of a change if the limit is

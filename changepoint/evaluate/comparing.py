@@ -136,7 +136,7 @@ def pooled_rates(
     trials: int,
     seed: int,
 ) -> tuple[Rate, Rate]:
-    """Simulate six series of which some have a step; return how often it is found.
+    """Simulate groups of six series, some with a common step; return how often it is found.
 
     shared: share of the variance that the series of a run have in common. Returns the rates of
     groups with any change, and with one within a tenth of the positions from the step.

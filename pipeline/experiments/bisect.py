@@ -301,10 +301,10 @@ class _Search:
         needed: _Needed = all,
         limit: int = MOST_BLOCKS,
     ) -> _Compared:
-        """Compare two revisions in new pairs of runs, until it is clear or the limit is reached.
+        """Compare two revisions in new pairs of runs until the result is clear, ``limit`` at most.
 
-        The runs are new because those that pointed to a culprit are no independent evidence for it.
-        Raises UserError for a revision that cannot be measured.
+        New runs are needed because the runs that pointed to a culprit are no independent evidence
+        for it. Raises UserError for a revision that cannot be measured.
         """
         names = f"{self._label(good)} and {self._label(bad)}"
         self._say(f"{names} are compared")
