@@ -125,7 +125,7 @@ def _strengths(
     sizes: Sizes,
     least: int,
 ) -> Floats:
-    """Return the strength of each change: the smaller one by likelihood ratio and by the guards."""
+    """Return the strength of each change: the smaller of two, by likelihoods and by the guards."""
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]

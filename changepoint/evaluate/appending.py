@@ -26,7 +26,8 @@ CLEAR = 0.1
 """Largest p-value of a clear change, as a share of the limit, but at least 1 /
 (``MIN_PERMUTATIONS`` + 1), because permutations give none smaller."""
 SIZES = (0.06, 0.1, 0.2, 0.5, 0.9)
-"""Losses whose delays are compared."""
+"""Sizes of losses, as a fraction of the level, for which the delay until they are found is
+compared."""
 
 
 def lost(noise: Noise, positions: int, trials: int, seed: int) -> Rate:

@@ -206,8 +206,8 @@ def confirm(
     """Measure a regression or an improvement again, and write the outcome to its folder.
 
     Runs and minutes of an earlier, undecided attempt are included. ``seconds`` is the experiment's
-    share of the night, if less than the question's budget. Raises UserError for an error that ends
-    a run.
+    share of the night; the smaller of it and the question's budget limits the measuring. Raises
+    UserError for an error that ends a run.
     """
     before = outcome_in(folder)
     spent = before.minutes if before is not None else 0.0
