@@ -254,7 +254,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _validated(raw: Mapping[str, Any]) -> Config:
-    """Validate the settings without conversion: "3" is no number and 1 is not true.
+    """Validate the settings without conversion: the text "3" is not a number, and 1 is not true.
 
     Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
     JSON lacks, is passed as a value that no setting accepts.

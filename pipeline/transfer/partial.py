@@ -35,7 +35,7 @@ class Parts:
         return max(offered.entry.size - self._size(self.path(offered)), 0)
 
     def forget(self, others: Iterable[Offered]) -> None:
-        """Delete the partial downloads of all other files."""
+        """Delete all partial downloads, except those of ``others``."""
         kept = {self.path(offered).name for offered in others}
         for path in self._folder.iterdir():
             if path.name not in kept:
@@ -84,7 +84,7 @@ class Parts:
             raise ChangedError(
                 self._place.name,
                 f"has a {path_in(self._box, offered.name)} that differs from its checksum: it "
-                "is being written now, or was altered",
+                "is being written now, or was altered; collect again later",
             )
         return digest
 

@@ -41,9 +41,9 @@ class Notice(Frozen):
 class Cause(Frozen):
     """Regressions with one cause, the worst first; usually there is only one.
 
-    A sink that reported one of them before the common cause was known continues with it.
-    ``unproven`` are the fingerprints of those that are slower at equal instructions, without proof
-    that the code waits: they get no report of their own.
+    A sink that reported one of them before the common cause was known keeps that report up to date.
+    ``unproven`` has the fingerprints of regressions that are slower at equal instructions, without
+    proof that the code waits. They get no report of their own.
     """
 
     regressions: tuple[Regression, ...]
@@ -51,7 +51,7 @@ class Cause(Frozen):
 
 
 Words = Callable[[Regression, Sequence[Regression]], Notice]
-"""Makes the notice of a regression, and of others with the same cause."""
+"""Writes the notice of a regression, which also reports others with the same cause."""
 
 
 class DecisionKind(StrEnum):
