@@ -45,7 +45,7 @@ class DirectorySink:
         except OSError as error:
             raise UserError(
                 f"{self._folder} cannot be written: {error.strerror}; correct this, or set "
-                "paths.issues to another folder"
+                "folder in [notify] to another one"
             ) from error
 
     def _report_all(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:

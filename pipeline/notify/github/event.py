@@ -195,7 +195,9 @@ def _run(client: Client, repository: str, number: str) -> _Run:
     try:
         return _Run.model_validate(client.read(f"/repos/{repository}/actions/runs/{number}"))
     except GithubRefusedError as error:
-        raise UserError(f"{repository} has no workflow run {number}; check the id and the repository") from error
+        raise UserError(
+            f"{repository} has no workflow run {number}; check the id and the repository"
+        ) from error
     except ValidationError as error:
         raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
 
@@ -308,7 +310,9 @@ def _pull(client: Client, repository: str, number: int) -> _Pull:
     try:
         return _read_pull(client.read(f"/repos/{repository}/pulls/{number}"))
     except GithubRefusedError as error:
-        raise UserError(f"{repository} has no pull request #{number}; check the number and the repository") from error
+        raise UserError(
+            f"{repository} has no pull request #{number}; check the number and the repository"
+        ) from error
 
 
 def _read_pull(data: object) -> _Pull:
