@@ -17,7 +17,7 @@ from pipeline.cli.verbs import GROUPS, VERBS, Verb
 
 
 class VerbGroup(TyperGroup):
-    """The root command. Its help is made from a table, without importing any verb."""
+    """The root command. Its help comes from the table of verbs, without importing any verb."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all verbs, in the order of the help."""

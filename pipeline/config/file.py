@@ -234,7 +234,9 @@ def load_config(path: Path) -> ConfigFile:
             f"{path} is a folder; give the file in it: --config {path / DEFAULT_FILE}"
         ) from error
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError(
+            f"{path} cannot be read: {error.strerror}; make it readable for this user"
+        ) from error
     try:
         text = data.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""What was measured on a line, setup by setup, before any value is read."""
+"""The runs of a line by setup and revision, read without their values."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class MeasuredSetup:
 
 
 def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
-    """Return what was measured on the lines of a plan, without reading values."""
+    """Return the runs on the lines of a plan, setup by setup, without reading values."""
     heads = run_heads(store)
     return [measured for line in plan.lines for measured in _along(line, heads)]
 

@@ -83,8 +83,8 @@ class RegressedCommit(Frozen):
 class SinkAction(Frozen):
     """What a sink did for a regression: created, updated or closed its report.
 
-    ``place`` is the file or the address of the report. ``new`` means that there was none before,
-    ``changed`` that something was sent or written.
+    ``place`` is the file or the address of the report. ``new`` means that the regression had no
+    report before, ``changed`` that the sink sent or wrote something.
     """
 
     fingerprint: str
@@ -102,10 +102,10 @@ class SinkResult(Frozen):
 
 @runtime_checkable
 class PullRequestReader(Protocol):
-    """A sink that knows what was accepted in the pull requests of merged commits."""
+    """A sink that can read which regressions maintainers accepted in pull requests."""
 
     def accepted(self, commits: Mapping[str, RegressedCommit]) -> Sequence[PersonDecision]:
-        """Return the decisions about regressions, given by fingerprint with their commits."""
+        """Return acceptances of regressions; ``commits`` has their commits by fingerprint."""
         ...
 
 

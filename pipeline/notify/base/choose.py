@@ -16,10 +16,10 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States in which a regression without a report needs none."""
+"""States in which a regression that has no report gets none."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
-"""States without anything to fix: measured as absent, or as gone."""
+"""States of a regression that never existed (rejected) or no longer exists (resolved)."""
 
 
 class ReportedRegression(NamedTuple):

@@ -103,7 +103,7 @@ def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -
 
 
 def by_verbs(fingerprint: str) -> str:
-    """Return which decisions a reader can make with the command line."""
+    """Return the sentence about decisions that a reader can make with the command line."""
     return (
         f"`nightshift ack {fingerprint}` acknowledges this regression, `nightshift wontfix "
         f"{fingerprint}` marks it as won't fix, and `nightshift reopen {fingerprint}` undoes "
@@ -112,7 +112,7 @@ def by_verbs(fingerprint: str) -> str:
 
 
 def by_label(label: str) -> str:
-    """Return which decisions a reader can make on the issue itself."""
+    """Return the sentence about decisions that a reader can make on the issue itself."""
     return (
         f"To acknowledge this regression, add the label {code(label)}. To mark it as won't fix, "
         "close this issue as not planned; to undo that, reopen it. nightshift closes this "

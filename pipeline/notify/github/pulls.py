@@ -179,7 +179,7 @@ def is_accepted(check: Mapping[str, Any]) -> bool:
 
 
 class _Marked(NamedTuple):
-    """What was set on a commit: its page, our account, whether a regression is accepted."""
+    """A check run or status as set: its page, our account, whether a regression is accepted."""
 
     page: str
     author: str
