@@ -22,7 +22,7 @@ BENCH = "bench"
 
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHT_LENGTH, _CLASS_LENGTH = 32, 18
-"""Maximum lengths of these parts in a name: a host name has at most 63 characters."""
+"""Maximum lengths of night and machine class in a name: a host name has at most 63 characters."""
 
 
 class Malformed(Exception):

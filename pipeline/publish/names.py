@@ -38,8 +38,8 @@ RUN, REVISION, VERSION = "run", "revision", "version"
 class PublishedMetric(NamedTuple):
     """How a metric is published: its name and its unit.
 
-    ``name`` is the end of the names. ``factor`` converts values to the base unit in the name.
-    ``labels`` distinguish it from other metrics with the same name.
+    ``name`` is the common end of its published names. ``factor`` converts values to the base unit
+    in the name. ``labels`` distinguish it from other metrics with the same name.
     """
 
     name: str

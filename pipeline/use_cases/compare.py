@@ -112,7 +112,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 
 
 class BuildFailedError(UserError):
-    """A build failed, for a ``reason``; ``of_head`` if it is that of head and base was built."""
+    """A build failed, for a ``reason``. With ``of_head``, base was built, and head was not."""
 
     def __init__(self, text: str, *, of_head: bool) -> None:
         super().__init__(f"a build failed, so there is nothing to compare: {text}")

@@ -123,7 +123,7 @@ def is_command(text: str) -> bool:
 
 
 def parse_command(text: str) -> Command:
-    """Return the command of a comment that has one. Raises UserError for invalid arguments."""
+    """Return the command that a comment begins with. Raises UserError for invalid arguments."""
     words = _words(text)[1:]
     if words[:1] == ["accept"]:
         reason = " ".join(words[1:])
