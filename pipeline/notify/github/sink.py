@@ -102,8 +102,8 @@ class GithubSink:
             return accepted_regressions(self._client, self._section.repository, here)
         except UnavailableError as error:
             self._left.append(
-                "what was accepted in pull requests was not read; it is read the next time: "
-                f"{error}"
+                "accepted regressions were not read from pull requests; they are read the next "
+                f"time: {error}"
             )
             return []
 
