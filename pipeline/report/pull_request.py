@@ -126,7 +126,7 @@ def message_of(
         *function_tables(comparison),
         "\n\n".join([*findings(comparison), _how(comparison)]),
         "",
-        *_links(context),
+        *_links(context, graphs=measured.mode == "count"),
         "To measure it again, in a clone of this repository and with nightshift installed:",
         "",
         *(f"    {line}" for line in [*fetch, reproduce]),
@@ -168,9 +168,12 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
     return WaitingText(title, "\n".join(body))
 
 
-def _links(context: MessageContext) -> list[str]:
-    """Return the links to the workflow run and the trends as a paragraph."""
-    pages = [("run, log and raw measurements", context.run_page), ("trends", context.trends)]
+def _links(context: MessageContext, *, graphs: bool = False) -> list[str]:
+    """Return the links to run and trends; ``graphs`` says that the run has flame graphs."""
+    parts = (
+        "run, log, flame graphs and raw measurements" if graphs else "run, log and raw measurements"
+    )
+    pages = [(parts, context.run_page), ("trends", context.trends)]
     found = [f"[{name}](<{page}>)" for name, page in pages if page]
     return [f"See also: {', '.join(found)}.", ""] if found else []
 
