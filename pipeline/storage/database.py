@@ -98,7 +98,10 @@ def open_store(url: str, *, migrate: bool = True) -> Engine:
     except (DBAPIError, OSError) as error:
         shown = make_url(url).render_as_string(hide_password=True)
         cause = getattr(error, "orig", None) or error
-        raise UserError(f"the store {shown} cannot be opened: {first_line(cause)}") from error
+        raise UserError(
+            f"the store {shown} cannot be opened ({first_line(cause)}); check store.url and the "
+            "permissions"
+        ) from error
     return engine
 
 

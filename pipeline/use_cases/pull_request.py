@@ -1,4 +1,4 @@
-"""Measure a pull request beside its base, and report the result to it."""
+"""Measure a pull request beside its base, and report the result in the pull request."""
 
 from __future__ import annotations
 
