@@ -27,6 +27,7 @@ from pipeline.model.changes import (
 )
 from pipeline.model.counts import CallCost, FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.machines import (
+    WAIT_FIELD,
     Connection,
     Disk,
     FieldKind,
@@ -52,6 +53,7 @@ from pipeline.model.runs import (
 __all__ = [
     "BUNDLE_SCHEMA",
     "MOST",
+    "WAIT_FIELD",
     "Background",
     "Build",
     "BuildOptions",
