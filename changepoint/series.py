@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Positions = Sequence[Position] | NDArray[Any]
 Ints = NDArray[np.int64]
 Label = Callable[[int], Position]
-"""From an index into the caller's values to the label of its position."""
+"""The type of a function from an index into the caller's values to the label of its position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def origin_of(measured: Floats) -> float:
 def exponent_of(reach: float, magnitude: float) -> int | None:
     """Return the power of two for scaling; None if values differ only by rounding.
 
-    reach: largest distance of a value from the origin. magnitude: largest of all.
+    reach: largest distance of a value from the origin. magnitude: largest absolute value.
     """
     # Compared as shares of a power of two: a product with RESOLUTION may underflow.
     if math.ldexp(reach, -math.frexp(magnitude)[1]) <= RESOLUTION:

@@ -17,35 +17,35 @@ from changepoint.noise import CLIP, NORMAL_QUANTILE, PAIR_QUANTILE
 from changepoint.series import RESOLUTION, Floats, Ints
 
 COUNT = 0
-"""Measured values."""
+"""Column: number of measured values."""
 POSITIONS = 1
-"""Measured positions."""
+"""Column: number of measured positions."""
 CENTRE = 2
-"""Robust mean of the values."""
+"""Column: robust mean of the values, the centre."""
 SCATTER = 3
-"""Sum of squares of the position means, weighted by their counts, around the centre."""
+"""Column: sum of squares of the position means around the centre, weighted by their counts."""
 INNER = 4
-"""Sum of squares of replicates around their position."""
+"""Column: sum of squares of the replicates around the mean of their position."""
 MOVED = 5
-"""Number of clipped values, alone or with their position."""
+"""Column: number of clipped values, alone or with their whole position."""
 LOW = 6
-"""Lower clipping limit of positions; the lowest position where none can be an outlier."""
+"""Column: lower clipping limit of positions; the lowest position where none can be an outlier."""
 HIGH = 7
-"""Upper clipping limit of positions; the highest position where none can be an outlier."""
+"""Column: upper clipping limit of positions; the highest position where none can be an outlier."""
 MIDDLE = 8
-"""Median of the position means."""
+"""Column: median of the position means."""
 GAP = 9
-"""Smallest difference between unequal values, inf without any."""
+"""Column: smallest difference between unequal values, inf if there is none."""
 REPEATS = 10
-"""1 if values repeat."""
+"""Column: 1 if some values are equal, otherwise 0."""
 COLUMNS = 11
-"""Columns of the table."""
+"""Number of columns of the table of segments."""
 
 FEWEST_CLIPPED = 4
 """Fewest positions of a segment in which one can be an outlier."""
 
 LARGEST_EXPONENT = 700.0
-"""exp() of more overflows a double."""
+"""Largest argument of exp(): that of a larger one overflows a double."""
 
 
 @compiled
@@ -186,7 +186,7 @@ def _noise(
 ) -> tuple[float, float]:
     """Return the variance of one value around two levels, and its degrees of freedom.
 
-    It is that of an independent value: the effect of dependence on the variance of a mean is not
+    The values count as independent: the effect of dependence on the variance of a mean is not
     included.
     """
     u, v = units
@@ -230,8 +230,8 @@ def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: F
 
     Returns (segments - 1, 2).
 
-    levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
-    Student's, (segments - 1,).
+    levels: (segments,) in the caller's unit; ``unit`` converts from the unit of the scaled series.
+    quantiles: Student's, (segments - 1,).
     """
     out = np.empty((len(table) - 1, 2))
     for c in range(len(out)):
@@ -277,7 +277,8 @@ def places(
 
     Returns (segments - 1, 2).
 
-    drops: (segments - 1,) the squared error, in noise variances, that a split there may cost.
+    drops: (segments - 1,) how much squared error, in noise variances, a split at such a position
+    may cost compared with the best place.
     """
     out = np.empty((len(table) - 1, 2), np.int64)
     scratch = np.empty(len(means))

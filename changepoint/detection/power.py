@@ -1,7 +1,8 @@
 """The smallest step that a search can find in a series with given noise and length.
 
-A step is in standard errors of the difference of the two levels that it separates. Found means a
-probability of 80 %, over series whose noise itself is only estimated.
+The unit of a step is the standard error of the difference between the levels before and after it. A
+step counts as found if the search finds it with a probability of 80 %, over series whose noise
+itself is only estimated.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ POWER = 0.8416212335729143
 """Quantile of the normal distribution at a power of 80 %."""
 
 FRESH = 5
-"""Positions after a fresh step, or half of a series shorter than ten."""
+"""Number of positions after a fresh step. In a series of less than ten positions, it is half of
+them."""
 
 ANYWHERE = (2.2, 2.0, 1.42, 1.27, 1.18, 1.18, 1.18)
 """Step sizes that the default search needs at ``LENGTHS``, relative to its limit as a Student's t.
@@ -42,8 +44,8 @@ SHORTEST = 11
 """Fewest positions for the default search: with ten, one series in six shows no step at all."""
 
 SHORTEST_FRESH = 20
-"""The same for a fresh step: with twelve positions, heavy tails hide any step in one series of
-five, and with sixteen the needed size is too uncertain to report."""
+"""Fewest positions for reporting the detectable size of a fresh step: with twelve positions, heavy
+tails hide any step in one series of five, and with sixteen the needed size is too uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,12 @@ class Needed:
 NOTHING = Needed(math.inf, math.inf)
 
 Needs = Callable[[float], Needed]
-"""Returns the steps that are found from the tail share of the noise."""
+"""The type of a function from the tail share of the noise to the smallest steps that are found."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchNoise:
-    """What a search knows of the noise beside the series, as :class:`scan.Sizes` has it."""
+    """What a search knows of the noise besides the series: some fields of :class:`scan.Sizes`."""
 
     sure: float
     phi: float
@@ -70,7 +72,11 @@ class SearchNoise:
 
 
 def by_scan(positions: int, limit: float, noise: SearchNoise, tails: float) -> Needed:
-    """The steps that the default search finds at a limit, a squared normal deviation."""
+    """Return the smallest steps that the default search finds.
+
+    limit: least strength of a change, a squared normal deviation. tails: share of outlying
+    positions.
+    """
     if positions < SHORTEST:
         return NOTHING
     fresh, middle = _scan(positions, limit, noise)
@@ -126,7 +132,8 @@ def _alike(threshold: float, degrees: float, least: float) -> Needed:
     """Return the same smallest step for the middle and for the end of a series.
 
     The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
-    Biometrika 31, 1940); the noise that scales the step is as uncertain once more.
+    Biometrika 31, 1940); the estimated noise that converts the step to standard errors is as
+    uncertain, which doubles the variance t^2 / (2 degrees).
     """
     needed = threshold + POWER * math.sqrt(1.0 + least * least / degrees)
     return Needed(needed, needed)

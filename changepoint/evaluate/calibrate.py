@@ -19,15 +19,16 @@ from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
-"""Limits of the evidence whose alarms are counted: those that budgets imply."""
+"""Strengths at which alarms are counted: the range of the limits that usual budgets imply."""
 MARGIN = 5
 """Positions from an earlier alarm within which an alarm counts as the same."""
 SHORTEST = 8
-"""Positions of the first searched night."""
+"""Positions of a series in the first searched night."""
 FLOOR = 1e-12
 """Lower bound of the noise, as in the search: no simulated series comes near it."""
 SPREAD = 1.19
-"""Factor around a length that the length represents: half a doubling."""
+"""Lengths from length / ``SPREAD`` to length * ``SPREAD`` count as one length in the calibration:
+half a doubling."""
 
 
 @compiled

@@ -20,8 +20,8 @@ REPLICATES = (1, 2, 3, 5)
 SIGMA = 2.0
 """Noise of a value in percent of the level."""
 MARGIN = 5
-"""Positions from the truth within which a change counts as found; so does a position interval that
-contains the truth."""
+"""Positions from the true step within which a change counts as found. A change whose position
+interval contains the step counts, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def power(
 
 
 def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise, place and length how often such steps are found."""
+    """Return by noise, place and length how often steps of the detectable size are found."""
     yield "| noise | step | replicates | " + " | ".join(map(str, POSITIONS)) + " |"
     yield "| --- | --- | --- |" + " --- |" * len(POSITIONS)
     for name in kinds:

@@ -91,7 +91,7 @@ def connect(
 
 
 class Cloud:
-    """A cloud project. Each call retries; it raises UserError if that does not help."""
+    """A cloud project. Each call is retried, and raises UserError if all retries fail."""
 
     def __init__(self, client: Client, policy: RetryPolicy, allowance: Allowance) -> None:
         self._client, self.policy, self._allowance = client, policy, allowance
@@ -122,8 +122,8 @@ class Cloud:
     def started(self, server: BoundServer) -> None:
         """Wait until a created server runs.
 
-        Raises Failed if it never will, and Gone if somebody deleted it. Actions that somebody else
-        began with it are ignored.
+        Raises Failed if the server cannot start, and Gone if somebody deleted it. Actions that
+        somebody else began on the server are ignored.
         """
 
         def look() -> None:

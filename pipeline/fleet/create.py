@@ -134,7 +134,7 @@ class Up:
     def _bought(
         self, name: str, mark: ResourceMark, order: Callable[[Client], BoundServer]
     ) -> BoundServer:
-        """Return an ordered server, even if the answer to the order was lost."""
+        """Order a server and return it, even if the answer to the order was lost."""
         try:
             server = self._resources.cloud.make(order)
         except NameTakenError as error:

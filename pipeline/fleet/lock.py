@@ -18,8 +18,8 @@ FILE = ".fleet.lock"
 def creation_lock(results: Path, policy: RetryPolicy) -> Iterator[None]:
     """Wait until no other process creates servers, and keep others out meanwhile.
 
-    Raises UserError if the other process takes longer than the patience, and if the folder is not
-    writable.
+    Raises UserError if the other process takes longer than the policy's patience, and if the folder
+    is not writable.
     """
     with ExitStack() as stack:
         try:

@@ -1,8 +1,8 @@
 """The cloud-init configuration that makes a rented server a GitHub runner, and nothing else.
 
 Nobody can log in: no inbound traffic, no SSH server, no password. Jobs run as an unprivileged user
-who cannot reach the metadata address of this text, which contains the other jobs' configurations;
-nothing else in it is secret.
+who cannot reach the metadata address that serves this text. The text contains the other jobs'
+configurations, and no other secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 32 * 1024
 _NEEDED = ("ca-certificates", "curl", "nftables")
 _FOLDER = "/etc/nightshift"
 _FILES = Path(__file__).parent / "bench_files"
-"""Files of every bench: ``infra/modules`` reads them, too."""
+"""The folder of files that are installed on every bench: ``infra/modules`` reads them, too."""
 
 
 def user_data(

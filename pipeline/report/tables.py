@@ -47,7 +47,7 @@ class MeasuredSubject:
     metrics: tuple[str, ...]
     remarks: tuple[StepRemark, ...]
     read: Callable[[Sequence[str]], Iterable[MeasurementRow]]
-    """the measurements in some metrics"""
+    """returns the measurements of the given metrics"""
     groups: tuple[str, ...] = GROUPS
     """the order of the groups; others follow"""
     caveats: tuple[str, ...] = ()
@@ -111,9 +111,9 @@ def newest_revisions(
 ) -> tuple[Line, int]:
     """Return a line with only its first, its base and its newest measured revisions.
 
-    ``measured`` has (target, label) of every measured revision. A line of at most ``long`` of them
-    is returned whole. The number beside it says how many are left out. The first one is the usual
-    base of a table.
+    ``measured`` has (target, label) of every measured revision. A line of at most ``long`` measured
+    revisions is returned whole. Also returned is the number of revisions that are left out. The
+    first revision is kept as the usual base of a table.
     """
     found = [label for label in line.positions if line.imported or (line.target, label) in measured]
     if len(found) <= long:
@@ -230,7 +230,7 @@ def _chosen_subject(
 
 
 def _distinct(subjects: Sequence[MeasuredSubject]) -> list[MeasuredSubject]:
-    """Return subjects whose titles tell the numbers of clients where names repeat."""
+    """Return subjects; where names repeat, their titles include the number of clients."""
     names = [subject.name for subject in subjects]
     return [
         replace(

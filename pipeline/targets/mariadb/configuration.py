@@ -19,7 +19,7 @@ from pipeline.targets.base.configurations import ConfigFiles
 from pipeline.targets.base.innodb_published import published
 
 FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: {**scale(machine), **published(machine)})
-"""The files of all families."""
+"""The configuration files of MariaDB, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:

@@ -48,9 +48,9 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 def statements(home: Path) -> str:
     """Return the statements that create MariaDB's system tables and the user.
 
-    The script that would add users is left out: in some releases they have no password and loopback
-    access. The only user connects over the socket, which lies in a folder that nobody else may
-    enter.
+    MariaDB's script that adds users is left out: in some releases these users have no password and
+    may connect over loopback. The only user connects over the socket, which lies in a folder that
+    nobody else may enter.
     """
     return "\n".join(
         [

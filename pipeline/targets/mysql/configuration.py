@@ -20,7 +20,7 @@ from pipeline.targets.base.configurations import ConfigFiles
 from pipeline.targets.base.innodb_published import published
 
 FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: {**scale(machine), **published(machine)})
-"""The files of all families."""
+"""The configuration files of MySQL, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:

@@ -19,7 +19,7 @@ from pipeline.targets.base.configurations import (
 )
 
 FILES = ConfigFiles("postgres", ".conf", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of Postgres, of all families."""
 
 
 _GB = 1024
