@@ -91,7 +91,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
     section = choose_workload(context.config, asked.workload, targets, asked.mode)
     mode = section.mode
     metrics = figures_in(mode, asked.metrics, context.config.detect.metrics)
-    chosen = workload_of(section, asked.steps)
+    chosen = workload_of(section, asked.steps, context.config.machine.pin)
     first, second = (
         cell_of(
             each, context.file, section, chosen, context.machine, context.cache, context.results

@@ -85,7 +85,6 @@ class MeasuringContext(PlanningContext):
             watcher,
             self.guard,
             self.quarantine,
-            pin=settings.pin,
             port=settings.port,
             preflight=lambda: self.preflight(watcher.note, mode),
         )

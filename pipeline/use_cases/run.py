@@ -154,7 +154,6 @@ def measure(
         context.bundles,
         watcher,
         context.guard,
-        pin=context.config.machine.pin,
         port=context.config.machine.port,
         preflight=lambda mode: context.preflight(watcher.note, mode, last),
         on_bundle=done,
