@@ -6,6 +6,7 @@ once, and the clock is the test's.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
@@ -112,17 +114,27 @@ class Nights:
                 process.communicate()
                 hub.shutdown()
 
-    def run(self, job: str, night: str, cloud: FakeHetzner, verb: Verb) -> tuple[int, str]:
-        """Run a job's script to its end; return its exit code and what it said."""
-        with self.begun(job, night, cloud, verb) as process:
-            said, _ = process.communicate(timeout=600)
-        return process.returncode, said
+    def place(self, night: str) -> Path:
+        """Return the file of a night's state in the bucket."""
+        return self.bucket / "nightshift/nights" / f"{night}.tfstate"
+
+    def lock(self, night: str) -> None:
+        """Hold the lock of a night's state, as a run does that died."""
+        info = {
+            "ID": str(uuid4()),
+            "Operation": "OperationTypeApply",
+            "Info": "",
+            "Who": "runner@dead",
+            "Version": "1.11.4",
+            "Created": "2026-03-01T01:17:00Z",
+            "Path": "states",
+        }
+        self.place(night).with_suffix(".tfstate.tflock").write_text(json.dumps(info))
 
     def state(self, night: str) -> str:
         """Return the state of a night as text, empty without one."""
-        place = self.bucket / "nightshift/nights" / f"{night}.tfstate"
-        return place.read_text() if place.exists() else ""
+        return self.place(night).read_text() if self.place(night).exists() else ""
 
     def locked(self, night: str) -> bool:
         """Whether somebody holds the lock of a night's state."""
-        return (self.bucket / "nightshift/nights" / f"{night}.tfstate.tflock").exists()
+        return self.place(night).with_suffix(".tfstate.tflock").exists()
