@@ -26,6 +26,7 @@ from scipy.special import stdtr, stdtrit
 from changepoint.comparison.verdict import Better
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.ladder import floor_of
+from changepoint.detection.scan import MAX_PHI
 from changepoint.detection.step_design import StepDesign
 from changepoint.model import Position
 from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
@@ -52,9 +53,6 @@ evidence, get most of it. Simulated: ``python -m changepoint.evaluate creep``.""
 DEPENDENCE = 2.0
 """Standard errors that are added to the autocorrelation of the residuals. A night that is slow
 because the night before was is no creep, and ten nights do not show which of the two it is."""
-
-LARGEST_PHI = 0.9
-"""Largest autocorrelation: beyond it a level has no meaning."""
 
 RUNS = 3
 """Fewest runs whose mean is the level at an end."""
@@ -419,7 +417,7 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
     square = float(np.sum(residuals**2))
     raw = float(np.sum(residuals[1:] * residuals[:-1])) / square if square > 0.0 else 0.0
     corrected = raw + fitted / count * (1.0 + 3.0 * max(raw, 0.0))
-    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), LARGEST_PHI)
+    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), MAX_PHI)
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:

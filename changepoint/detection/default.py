@@ -136,7 +136,8 @@ def outcome(
     """The result of a search from the place and strength of each change, and its limit."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
+    noise, least = power.SearchNoise(sure, phi, trust), LEAST_REPLICATED if sure else LEAST
+    needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 

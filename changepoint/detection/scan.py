@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import Floats
 
 Sums = tuple[Floats, Floats]
@@ -115,9 +116,6 @@ then stays the same on most nights, so a growing series need not be clipped agai
 
 MAX_PHI = 0.9
 """Largest corrected autocorrelation: beyond it a level has no meaning."""
-
-NORMAL_MEDIAN = 0.6744897501960817
-"""Median of |z|, z standard normal."""
 
 
 @compiled

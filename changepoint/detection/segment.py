@@ -30,18 +30,11 @@ from changepoint.detection.scan import (
     split_factor,
 )
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+from changepoint.series import LARGEST_EXPONENT, TIE, Floats, Ints
 
 BUMP = 2.0
 """Factor of the evidence required of a split of an inner interval: a temporary level has two
 changes, and many more possible places."""
-
-LARGEST_EXPONENT = 700.0
-"""exp() of more overflows a double."""
-
-TIE = 1.0 - 1e-9
-"""Tolerance for gains that rounding put just below their limit: they are checked exactly
-afterwards."""
 
 SMALLEST_GAIN = 1e-300
 """Smaller gains count as zero."""

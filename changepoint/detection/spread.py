@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from changepoint.detection import calibration
 from changepoint.detection.between_positions import is_replicated
@@ -59,7 +59,7 @@ change of spread."""
 SPARED_REPLICATED = 1
 """The same in positions of a replicated series, and in deviations of a ladder."""
 
-NORMAL_95 = 1.959963984540054
+NORMAL_95 = float(ndtri(0.975))
 """Two-sided 95 % quantile of the normal distribution."""
 
 

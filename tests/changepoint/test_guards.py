@@ -16,7 +16,6 @@ import changepoint
 from changepoint.detection.default import equal_neighbours, floor_of
 from changepoint.detection.modes import demixed, level_of, refit, two_modes
 from changepoint.detection.scan import (
-    NORMAL_MEDIAN,
     mean_factor,
     on_grid,
     rough_scale,
@@ -24,7 +23,7 @@ from changepoint.detection.scan import (
     sums_of,
 )
 from changepoint.detection.segment import inner_limit
-from changepoint.noise import NORMAL_QUANTILE, clip_replicates, quantum
+from changepoint.noise import NORMAL_MEDIAN, NORMAL_QUANTILE, clip_replicates, quantum
 from changepoint.series import RESOLUTION, Floats
 
 detect = functools.partial(changepoint.detect, method="default")
