@@ -16,7 +16,8 @@ from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, GroupedSeries, Positions, read
 
 LARGEST_BUDGET = 100.0
-"""Upper bound of ``alarms_per_1000``: beyond it, an unchanged ladder would be expected to alarm."""
+"""Upper bound of ``alarms_per_1000``: beyond it, even an unchanged ladder would be expected to
+raise a false alarm."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -250,9 +251,10 @@ def _detectable(
 ) -> float:
     """Return the smallest relative step that the search finds four times in five.
 
-    deviation: of a position, as a share of the level. needed: in standard errors of the difference
-    of the levels. smallest: the smallest measured step that is reported; half of the steps of
-    exactly this size measure less.
+    deviation: standard deviation of a position, as a share of the level. behind: positions after
+    the step. needed: smallest step, in standard errors of the difference of the two levels.
+    smallest: the smallest measured step that is reported; half of the steps of exactly this size
+    measure less.
     """
     if behind == 0 or math.isinf(needed) or math.isinf(deviation):
         return math.inf

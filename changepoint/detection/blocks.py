@@ -83,7 +83,8 @@ def best_split(
 ) -> tuple[float, int]:
     """Find the best split of a part of a series into two levels, with the help of block sums.
 
-    Both are equal except for ties by rounding, where nothing changes at all.
+    Returns (gain, place), as :func:`changepoint.detection.scan.best_gain` without block sums does.
+    Splits may only differ between the two where rounding decides among equal gains.
     """
     n = stop - start
     if n < 2 * least:
@@ -119,10 +120,10 @@ def _scanned(
     best: float,
     at: int,
 ) -> tuple[float, int]:
-    """Return the better split of a known one and those at some places; the earlier of equal ones.
+    """Return the best of a known split and the splits at some places; the earlier of equal ones.
 
     whole: start and stop of the stretch, and its mean. places: first and last place, and the step
-    between them. Gains omit the factor stop - start, as the known one does.
+    between them. best, at: gain and place of the known split. Gains omit the factor stop - start.
     """
     start, stop, mean = whole
     first, last, step = places

@@ -170,7 +170,7 @@ def _noise(
 ) -> tuple[float, float]:
     """Return the variance of one value around two levels, and its degrees of freedom.
 
-    It is that of an independent value: the effect of dependence on the variance of a mean is not
+    The values count as independent: the effect of dependence on the variance of a mean is not
     included.
     """
     u, v = units
@@ -214,8 +214,8 @@ def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: F
 
     Returns (segments - 1, 2).
 
-    levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
-    Student's, (segments - 1,).
+    levels: (segments,) in the caller's unit; ``unit`` converts from the unit of the scaled series.
+    quantiles: Student's, (segments - 1,).
     """
     out = np.empty((len(table) - 1, 2))
     for c in range(len(out)):
@@ -261,7 +261,8 @@ def places(
 
     Returns (segments - 1, 2).
 
-    drops: (segments - 1,) the squared error, in noise variances, that a split there may cost.
+    drops: (segments - 1,) how much squared error, in noise variances, a split at such a position
+    may cost compared with the best place.
     """
     out = np.empty((len(table) - 1, 2), np.int64)
     scratch = np.empty(len(means))

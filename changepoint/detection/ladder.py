@@ -8,9 +8,9 @@ in a series with several changes.
 
 The best segmentation of a series is then found by dynamic programming (Jackson et al., IEEE Signal
 Processing Letters 12, 2005), and each of its changes must pass Student's t. Noise with two modes
-passes it, too. So the order of the values must matter: the sum of the differences of neighbours is
-compared with that of the same values in random order, which no noise of any shape passes as long
-as its values are exchangeable.
+may pass this test, too. A second test therefore requires that the order of the values matters: the
+sum of the differences of neighbours is compared with that of the same values in random order. Noise
+of any shape fails this test, as long as its values are exchangeable.
 
 Values are logarithms, because noise is a share of the level, and levels of a ladder may differ by a
 factor of two.
@@ -44,18 +44,20 @@ their magnitudes. Simulated in normal noise: .41 at 10 positions, .38 at 14, .34
 below all of these, so that short ladders do not claim to know more."""
 
 MOST_DEGREES = 40.0
-"""Most degrees of freedom of the pooled noise: rows that look equally noisy in one table are not
-exactly so."""
+"""Maximum degrees of freedom of the pooled noise. Even if the series of a table look equally noisy,
+their noise is not exactly equal."""
 
 LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
-"""Numbers of positions with a known ``ORDERED``."""
+"""Numbers of positions for which ``ORDERED`` was simulated."""
 
 ORDERED = (8.8, 7.3, 7.0, 6.6, 6.8)
-"""Smallest steps that pass the test of the order in four of five normal series, in standard errors
-of the difference of the levels; simulated in the middle and before the last five positions."""
+"""Smallest steps that the test of the order finds in four of five series with normal noise, for
+each of ``LENGTHS``. The unit is the standard error of the difference of the levels. The steps were
+simulated in the middle and before the last five positions."""
 
 ORDERS = 4_999
-"""Random orders: chance changes a p-value at the limit of .01 by a seventh."""
+"""Number of random orders. With these, chance changes a p-value at the limit of .01 by a
+seventh."""
 
 
 def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[SharedNoise | None]:
@@ -147,7 +149,7 @@ def _scale(logs: Floats) -> float:
 
 
 def floor_of(logs: Floats) -> float:
-    """Return half of the unit that the values come in, or 0 if no value repeats."""
+    """Return half of the quantisation step of the values, or 0 if no value repeats."""
     return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
 
 
@@ -164,10 +166,11 @@ def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
 
 
 def _prior_degrees(scales: Floats, degrees: Floats) -> float:
-    """Return how far the noise of one series can be trusted to be that of all series.
+    """Return the degrees of freedom of the pooled noise as a prior for the noise of one series.
 
-    The logarithms of variances of equal noise have the variance trigamma(degrees / 2); what is
-    beyond it is the series' own. All others together know no more than their degrees.
+    If all series had equal noise, the logarithms of their estimated variances would have the
+    variance trigamma(degrees / 2). A larger variance means that the noise differs between series,
+    which lowers the result. It is at most the degrees of freedom of all other series together.
     """
     low, high = np.percentile(2.0 * np.log(scales), (25.0, 75.0))
     dispersion = ((high - low) / (2.0 * NORMAL_MEDIAN)) ** 2
@@ -234,7 +237,7 @@ def pvalues_of(
 
 @compiled
 def order_pvalue(values: Floats, orders: int, seed: int) -> float:
-    """Return the share of random orders in which neighbours are as alike as they are here.
+    """Return the share of random orders with neighbours at least as alike as in the observed order.
 
     values: (n,). The observed order counts as one of them.
     """

@@ -1,9 +1,9 @@
-"""Changes in a ladder (a short series of single values) whose noise no other series shows.
+"""Changes in a ladder (a short series of single values) without noise known from other series.
 
-Each number of changes has a best segmentation, found by dynamic programming. The result is the one
-with the most changes of which each passes Student's t, with the noise of the segments. Besides, the
-order of the values must matter, as for a ladder whose noise is known (ladder.py): in noise of any
-shape, the best segmentation of values in random order passes in no more than one of a hundred.
+Each number of changes has a best segmentation, found by dynamic programming. The result is the
+segmentation with the most changes in which each change passes Student's t, with the noise of the
+segments. As for a ladder whose noise is known (ladder.py), the order of the values must matter,
+too: with noise of any shape and values in random order, at most one ladder in a hundred passes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PER_CHANGE = 3
 """Fewest positions for each change: with less, the segments leave no noise to compare with."""
 
 UNKNOWN = 1.06
-"""Steps that are found without known noise, relative to those that are with it; simulated:
+"""Smallest step that is found without known noise, divided by the smallest one with it; simulated:
 ``python -m changepoint.evaluate power``."""
 
 
@@ -46,7 +46,7 @@ def _needed(positions: int, probability: float, tails: float, behind: int) -> fl
 
 
 def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
-    """The most changes that all pass."""
+    """Return the changes of the segmentation with the most changes that all are significant."""
     phi = request.autocorrelation or 0.0
     segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
     for changes in range(len(errors) - 1, 0, -1):

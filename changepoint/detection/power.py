@@ -1,7 +1,8 @@
 """The smallest step that a search can find in a series with given noise and length.
 
-A step is in standard errors of the difference of the two levels that it separates. Found means a
-probability of 80 %, over series whose noise itself is only estimated.
+The unit of a step is the standard error of the difference between the levels before and after it. A
+step counts as found if the search finds it with a probability of 80 %, over series whose noise
+itself is only estimated.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ POWER = float(ndtri(0.8))
 """Quantile of the normal distribution at a power of 80 %."""
 
 FRESH = 5
-"""Positions after a fresh step, or half of a series shorter than ten."""
+"""Number of positions after a fresh step. In a series of less than ten positions, it is half of
+them."""
 
 ANYWHERE = (2.2, 2.0, 1.42, 1.27, 1.18, 1.18, 1.18)
 """Step sizes that the default search needs at ``LENGTHS``, relative to its limit as a Student's t.
@@ -42,8 +44,8 @@ SHORTEST = 11
 """Fewest positions for the default search: with ten, one series in six shows no step at all."""
 
 SHORTEST_FRESH = 20
-"""The same for a fresh step: with twelve positions, heavy tails hide any step in one series of
-five, and with sixteen the needed size is too uncertain to report."""
+"""Fewest positions for reporting the detectable size of a fresh step: with twelve positions, heavy
+tails hide any step in one series of five, and with sixteen the needed size is too uncertain."""
 
 
 Needs = Callable[[float, int], float]
@@ -53,7 +55,7 @@ standard errors, infinite if none is found there."""
 
 @dataclass(frozen=True, slots=True)
 class SearchNoise:
-    """What a search knows of the noise beside the series, as :class:`scan.Sizes` has it."""
+    """What a search knows of the noise besides the series: some fields of :class:`scan.Sizes`."""
 
     sure: float
     phi: float
@@ -126,6 +128,7 @@ def _found(threshold: float, degrees: float, least: float) -> float:
     """Return the step that exceeds a threshold in four of five series.
 
     The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
-    Biometrika 31, 1940); the noise that scales the step is as uncertain once more.
+    Biometrika 31, 1940); the estimated noise that converts the step to standard errors is as
+    uncertain, which doubles the variance t^2 / (2 degrees).
     """
     return threshold + POWER * math.sqrt(1.0 + least * least / degrees)

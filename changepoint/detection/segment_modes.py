@@ -58,9 +58,10 @@ def search_modes(
 ) -> tuple[Ints, Floats]:
     """Find the changes of a series whose noise has two modes: places and strengths.
 
-    y: (n,) clipped values; sums: their running sums. inner: inner intervals, whose splits are not
-    used. The search is that of ``search`` with likelihood ratios. Every change must pass by its
-    ratio and, for the guards, by the values without their modes.
+    y: (n,) clipped values; sums: their running sums. inner: inner intervals; their precomputed
+    splits are not used. The search is that of ``search``, but with likelihood ratios as evidence.
+    Every change must be significant by its likelihood ratio. It must also pass the guards, which
+    test the values after the offsets of their modes are removed.
     """
     smallest = sizes.smallest
     n = len(y)
@@ -124,7 +125,7 @@ def _strengths(
     sizes: Sizes,
     least: int,
 ) -> Floats:
-    """Return the strength of each change: the smaller one of two tests."""
+    """Return the strength of each change: the smaller of two, by likelihoods and by the guards."""
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]

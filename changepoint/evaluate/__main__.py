@@ -159,7 +159,7 @@ def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise how many steps are found, how late, and how right intervals are."""
+    """Return by noise how many steps are found, how late, and how often intervals are right."""
     yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
     yield "| --- |" + " --- |" * 5
     places = nightly.reported("default", 0.5)
@@ -215,7 +215,7 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
 )
 
 BY_ENGINE = ("field", "labelled")
-"""Tables that compare engines."""
+"""Names of the tables that compare engines."""
 
 
 if __name__ == "__main__":

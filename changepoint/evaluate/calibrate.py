@@ -20,11 +20,12 @@ from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, Ints
 
 LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
-"""Limits of the evidence whose alarms are counted: those that budgets imply."""
+"""Strengths at which alarms are counted: the range of the limits that usual budgets imply."""
 SHORTEST = 8
-"""Positions of the first searched night."""
+"""Positions of a series in the first searched night."""
 SPREAD = 1.19
-"""Factor around a length that the length represents: half a doubling."""
+"""Lengths from length / ``SPREAD`` to length * ``SPREAD`` count as one length in the calibration:
+half a doubling."""
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Simulate how often 95 % intervals of found changes hold the truth.
 
-One step in series of single values, either anywhere in their middle three fifths, or with three to
-ten values after it, as a night first sees it. The reported change nearest to the step is evaluated,
-within five positions of it: a step that is not found has no interval.
+Each simulated series of single values has one step: either anywhere in the middle three fifths, or
+with three to ten values after it, as a night first sees it. The reported change nearest to the step
+is evaluated, within five positions of it: a step that is not found has no interval.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ from changepoint.series import Floats
 ROWS = 40
 """Rows of a simulated table, the steps of a usual workload."""
 SIGMA = 1.0
-"""Noise of the median row in percent; that of the others is up to three times larger or smaller."""
+"""Noise of the median row in percent; that of other rows is up to three times larger or smaller."""
 LENGTHS = (6, 10, 14, 20, LONGEST)
-"""Releases of a table without a change."""
+"""Numbers of releases of the simulated tables without a change."""
 RELEASES = 14
-"""Releases of a table in which each row loses."""
+"""Releases of a table in which each row has three losses."""
 LOSSES = (-0.03, -0.05, -0.1)
-"""Sizes of each of the three losses of such a row."""
+"""Size of each of a row's three losses, as a fraction."""
 FEWEST = 10
 """Fewest releases of a published table that is searched."""
 SHUFFLES = 20

@@ -32,7 +32,7 @@ USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)
 class TwoSideComparison(Frozen):
     """A comparison of two sides, ``base`` and ``head``: what was asked, and the result.
 
-    ``functions`` are, by step, those that a change of counted instructions comes from.
+    ``functions`` lists, for each counted step, the functions that cause the change of instructions.
     """
 
     base: str
@@ -90,7 +90,7 @@ def choose_workload(
 ) -> WorkloadSection:
     """Return the workload with this name, or the first that all the targets can run.
 
-    With a ``mode``, workloads of that mode come first; one of the other mode is measured in it.
+    With a ``mode``, workloads of that mode are preferred, and the result is measured in that mode.
     Without a workload in the configuration, the default one is returned. Raises UserError for an
     unknown name, and for a workload that cannot run on a target.
     """

@@ -45,10 +45,12 @@ class Reason(Frozen):
 
 
 PROPORTION = 0.5
-"""The part of the lost throughput that a cost per operation must explain, both as logarithms."""
+"""Smallest growth of a cost per operation that explains a slowdown, as a share of the loss of
+throughput. Both are logarithms of a ratio."""
 
 MORE = 1.5
-"""The factor from which another growth exceeds that of the CPU time, both as logarithms."""
+"""How many times the growth of CPU time another cost must grow to be the reason instead. Both are
+logarithms of a ratio."""
 
 LEAST_IO: Mapping[str, float] = {"r/o": 0.01, "w/o": 0.01, "rKB/o": 0.1, "wKB/o": 0.1}
 """Growth per operation below which storage is not the reason: a request in a hundred operations, or
@@ -86,12 +88,12 @@ def classify(
 ) -> tuple[Reason, ...]:
     """Return the reasons why a step is slower, at least one; the first is its class.
 
-    ``detected`` are the metrics whose series became worse, whatever two revisions alone can show.
-    ``missed`` names the rates that the step sustained before and no longer sustains, ``spread`` the
-    metrics whose noise increased, one sentence each. ``functions`` is the differential profile,
-    ``counted`` the counted instructions, ``layout`` a trial of the step in other layouts. CPU time
-    that grew at equal instructions is no class of its own: caches or the layout of the code cost
-    it.
+    ``detected`` are the metrics whose series became worse; they count as worse even if the
+    comparison of the two revisions does not show it. ``missed`` names the rates that the step
+    sustained before and no longer sustains, ``spread`` the metrics whose noise increased, one
+    sentence each. ``functions`` is the differential profile, ``counted`` the counted instructions,
+    ``layout`` a trial of the step in other layouts. Growth of CPU time at equal instructions is not
+    classified as CPU time, because its cause is caches or the layout of the code.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -169,9 +171,10 @@ def _at_equal_instructions(
     slower: tuple[str, ...],
     growth: float,
 ) -> list[Reason]:
-    """Return why a step is slower at equal instructions, as far as a trial tells it apart.
+    """Return the reason why a step is slower at equal instructions; empty if it is not.
 
-    ``slower`` is the evidence that it is, ``growth`` by how much, as a logarithm.
+    A layout trial distinguishes the layout of the code, the cache and waiting. ``slower`` is the
+    evidence that the step is slower, ``growth`` the size of the slowdown, as a logarithm.
     """
     if counted is None or not counted.equal or not slower:
         return []

@@ -21,10 +21,11 @@ from pipeline.storage.ingest import check_bundle
 def confirmation_samples(
     fingerprint: str, results: Path, cells: tuple[Cell, Cell]
 ) -> tuple[RevisionSamples, RevisionSamples] | None:
-    """Return what the confirming runs recorded on both sides, for some steps.
+    """Return the records of the confirming runs on both sides of a regression.
 
-    ``cells`` are those of the nights. The result is None if they were not remeasured, or if the
-    machine moved meanwhile.
+    ``cells`` are the cells that the nights measured, before and after. The result has only the
+    steps that were measured again. It is None if the cells were not measured again, or if the
+    machine changed meanwhile.
     """
     place = results / EXPERIMENTS
     for folder in sorted(

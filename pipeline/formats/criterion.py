@@ -30,7 +30,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
 
 
 def _message(message: Any) -> ImportedValue | None:
-    """Return the value in a Criterion message; None if no benchmark is complete in it."""
+    """Return the value in a Criterion message; None for a message that completes no benchmark."""
     if not isinstance(message, dict) or message.get("reason") != "benchmark-complete":
         return None
     median = message.get("median")

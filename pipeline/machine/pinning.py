@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pipeline.model import Pinning
 
 CLIENT_SHARE = 4
-"""With many clients, one processor in this many is theirs: the load generator needs about a quarter
-of the CPU time that a server needs for short queries."""
+"""With more than one client, the load generator gets one of this many processors. For short queries
+it needs about a quarter of the CPU time that the server needs."""
 
 
 def available() -> tuple[int, ...]:
@@ -24,11 +24,11 @@ def available() -> tuple[int, ...]:
 def choose(clients: int, processors: Sequence[int]) -> Pinning:
     """Return the processors for a run with this number of clients, the same every time.
 
-    - One client: client and server take turns, so they share one processor, and no idle one
-      has to be woken for each query. It is the last: the first serves interrupts.
+    - One client: client and server take turns, so they share one processor, and no idle processor
+      has to be woken for each query. They share the last one, because the first serves interrupts.
     - More clients: disjoint sets, so that the load generator never takes time from the
-      server. The server has the last ones.
-    - The harness stays away from the server.
+      server. The server has the last processors.
+    - The harness never runs on a processor of the server.
     - One processor: nothing can be separated, so nothing is pinned.
     """
     ordered = tuple(sorted(set(processors)))

@@ -120,7 +120,7 @@ class Execution:
         return sum(record.status is StepStatus.FAILED for record in self._steps)
 
     def bundle(self, bundles: Path, attempt: int) -> Path:
-        """Execute the run and write its bundle; ``again`` then says if it must be repeated.
+        """Execute the run and write its bundle; ``self.again`` then says whether to repeat the run.
 
         Raises as :func:`pipeline.measure.run.measure_cell` does.
         """
@@ -327,7 +327,7 @@ class Execution:
         return f"steps/{len(self._steps) + 1:02d}-{step.name.replace('=', '-')}"
 
     def _check_server(self, server: Server, found: Collection[Disturbance]) -> None:
-        """After a failed step, raise ServerError if the server cannot run another.
+        """After a failed step, raise ServerError if the server cannot run another step.
 
         Raises HarnessError for a server that somebody killed. If memory was exhausted the server
         may be at fault, and its failure is a result.
@@ -438,7 +438,7 @@ class Execution:
     def _check_space(self, text: str) -> None:
         """Raise UserError if the disk is too full to continue.
 
-        The revision is not at fault, and the user can fix it.
+        A full disk is not the revision's fault, and the user can fix it.
         """
         # A server that cannot write its log ends at once, and only the log says why.
         logs = [log.read_text(errors="replace") for log in self._folder.glob("*.log")]

@@ -33,11 +33,11 @@ _ANY_SCALE = Scale(tables=1, rows=1, clients=1, measure=1.0, warmup=0.0)
 
 
 LONG = 40
-"""The most revisions of a line that a terminal or a table shows all of. Wider tables fit on no
+"""Number of revisions up to which a terminal or a table shows a whole line. Wider tables fit on no
 screen; the published reports have at most some thirty columns."""
 
 NEWEST = 12
-"""The number of newest revisions that are shown of a longer line."""
+"""The number of newest revisions that are shown of a line with more than ``LONG`` revisions."""
 
 
 class Line(Frozen):
@@ -45,8 +45,8 @@ class Line(Frozen):
 
     ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
     stay on the line because they were measured while they were among its newest; nights no longer
-    measure them. ``metrics`` are all metrics of an imported line, of which nights measure nothing;
-    a measured line has none.
+    measure them. ``metrics`` has all metrics of an imported line, on which nights measure nothing;
+    it is empty for a measured line.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Plan(Frozen):
 
     @cached_property
     def due(self) -> tuple[Cell, ...]:
-        """The cells that a night measures, without those of revisions that are only kept."""
+        """The cells that a night measures: all except cells of revisions that are only kept."""
         return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
 
     def keys(self) -> list[str]:

@@ -47,8 +47,8 @@ class Workspace:
     def _alone(self) -> Iterator[None]:
         """Refuse to share the cache folder with another process.
 
-        It would remove our servers' folders as those of a killed night. It may run in another
-        container, or be a second process started under the same ``lease take``.
+        The other process would remove our servers' folders as those of a killed night. It may run
+        in another container, or be a second process started under the same ``lease take``.
         """
         with ExitStack() as stack:
             try:

@@ -34,7 +34,7 @@ class Scale(Frozen):
 
 
 class Mode(StrEnum):
-    """How a step is measured: timed (operations per second) or counted (instructions per one)."""
+    """How a step is measured: timed (operations/s) or counted (instructions per operation)."""
 
     TIME = "time"
     COUNT = "count"
@@ -48,10 +48,10 @@ class Workload(Frozen):
     """A named, versioned sequence of steps at a scale.
 
     ``version`` changes with the scripts, so that results of different scripts never share a series.
-    ``options`` are the configured settings of its family. ``profile`` records a CPU profile of the
-    server during steps. That costs performance, so it makes a separate workload. Of the ``mode``
-    count, every step runs a fixed number of operations under an instruction counter;
-    ``cache_simulation`` also counts the misses of simulated caches.
+    ``options`` are the configured settings of the workload's family. ``profile`` records a CPU
+    profile of the server during steps. A profile costs performance, so it makes a separate
+    workload. In the ``mode`` count, every step runs a fixed number of operations under an
+    instruction counter; ``cache_simulation`` also counts the misses of simulated caches.
     """
 
     family: str

@@ -1,7 +1,8 @@
 """Draw flame graphs as SVG files that need nothing else.
 
-Width is time on a processor; who is called stands above who calls; neighbours are in the order of
-their names and not of time. A browser shows the whole name and the share of each in its tooltip.
+The width of a frame is time on a processor. A called function stands above its caller; neighbours
+are in the order of their names, not of time. The tooltip of a frame has its whole name and its
+share.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ SHORTEST = 3
 
 @dataclass
 class _Frame:
-    """A function called from one place: how often it was seen, and what it called.
+    """A function called from one place: how often it was sampled, and what it called.
 
-    ``before`` is its share of another profile, where there is one to compare with.
+    ``before`` is the frame's share of the profile to compare with; 0 without such a profile.
     """
 
     name: str
@@ -51,10 +52,11 @@ def flame_graph(stacks: Mapping[str, int], title: str) -> str:
 def difference_graph(
     before: Mapping[str, int], after: Mapping[str, int], title: str, cost: float = 1.0
 ) -> str:
-    """Draw the flame graph of ``after``, coloured by what grew or shrank since before.
+    """Draw the flame graph of ``after``, coloured by the change of each frame since ``before``.
 
-    Red frames gained, blue ones lost; the stronger, the more of what all takes now. ``cost`` is
-    what an operation took before, relative to now: shares of ``before`` are of that.
+    Frames that take more of an operation are red, frames that take less are blue; the larger the
+    change, the stronger the colour. Changes are fractions of what an operation costs in ``after``.
+    ``cost`` is what it costs in ``before``, relative to ``after``.
     """
     root = _tree(after)
     scale = cost / sum(before.values())
@@ -140,7 +142,7 @@ def _colour(name: str) -> str:
 
 
 RED, BLUE = 0, 220
-"""Hues of what gained and of what lost."""
+"""Hues of frames that take more than before, and of frames that take less."""
 
 
 def _gained(gain: float, most: float) -> str:

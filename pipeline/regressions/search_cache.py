@@ -1,8 +1,8 @@
 """Results of earlier searches for changes, so that a night searches only series with new values.
 
-A result is found by the digest of everything that it depends on: the values, the settings and the
-code of the detector. So it equals what a search would find, and the file may be deleted at any
-time. What a night did not use is dropped.
+The key of a result is the digest of everything that it depends on: the values, the settings and the
+code of the detector. A cached result therefore equals that of a new search, and the file may be
+deleted at any time. Results that a night did not use are dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Ints, RunIndex, Series
 
 FILE = "searches.json"
-"""The file below the folder of derived files."""
+"""The name of the cache file, in the folder of derived files."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ class SearchCache:
     """The cached results of searches in a results folder; without a folder, an empty cache.
 
     Use :meth:`shifts` and :meth:`window` in place of a search, and :meth:`verdict` in place of a
-    comparison, then :meth:`save` once. Threads may search at once. ``inputs`` is the digest of all
-    that the last detection depended on.
+    comparison, then :meth:`save` once. Several threads may search at once. ``inputs`` is the digest
+    of everything that the last detection depended on.
     """
 
     def __init__(self, results: Path | None = None) -> None:
@@ -102,9 +102,9 @@ class SearchCache:
             _LOG.info("the cache %s was not written: %s", self._path, error)
 
     def _measured(self, series: Series) -> str:
-        """Return the digest of the values' revisions and positions.
+        """Return the digest of the revisions and positions of a series' values.
 
-        Most series of a line share them.
+        It is computed once for all series with the same runs, as most series of a line have.
         """
         for runs, at, known in self._revisions:
             if runs is series.runs and np.array_equal(at, series.at):

@@ -258,15 +258,15 @@ def how_measured(comparison: TwoSideComparison) -> str:
 def findings(comparison: TwoSideComparison) -> list[str]:
     """Return what the machine did, and notes on figures."""
     answer = comparison.answer
-    found = [f"{moved}; everything was measured again." for moved in _moves(answer.moved_before)]
-    notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
+    found = [
+        f"the control changed: {each}; everything was measured again."
+        for each in answer.moved_before
+    ]
+    again = " again" if answer.moved_before else ""
     if answer.moved:
-        notes = dict.fromkeys(_moves(answer.moved))
+        return [*found, *(f"the control changed{again}: {each}." for each in answer.moved)]
+    notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     return [*found, *(f"{note}." for note in notes)]
-
-
-def _moves(moved: Sequence[str]) -> list[str]:
-    return [f"the control changed: {each}" for each in moved]
 
 
 def directions(rows: Sequence[FigureVerdict]) -> str:

@@ -37,12 +37,16 @@ MOST_STEPS = 3
 MOST_NOTES = 50
 """Annotations that GitHub accepts in one request."""
 
+LEAST_SHOWN = 0.0005
+"""Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
+
 _WHAT_TO_DO = {
     PullRequestOutcome.PASSED: "There is nothing to do.",
     PullRequestOutcome.REGRESSION: (
         "**What to do:** look for the cause in this change; the command below measures the changed "
         "steps again. If the change is worth it, somebody who may write to this repository accepts "
-        "it with the comment `/nightshift accept REASON`."
+        "it with the comment `/nightshift accept REASON`. This check blocks the merge where the "
+        "repository requires it."
     ),
     PullRequestOutcome.UNDECIDED: (
         "The measurement was not precise enough for the rows that are undecided: neither a "
@@ -54,11 +58,12 @@ _WHAT_TO_DO = {
     PullRequestOutcome.COULD_NOT_BUILD: (
         "The head of this pull request did not build, so whether it is slower is unknown. **What "
         "to do:** correct the build and push; the log of the run has all of the compiler's "
-        "messages."
+        "messages. This check blocks the merge where the repository requires it."
     ),
     PullRequestOutcome.COULD_NOT_RUN: (
         "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
-        "reason names, and starts the measurement again with the comment `/nightshift`."
+        "reason names, and starts the measurement again with the comment `/nightshift`. This check "
+        "blocks the merge where the repository requires it."
     ),
     PullRequestOutcome.NOT_MEASURED: (
         "Whether this change is slower is unknown, because the machine or the job failed. **What "
@@ -176,8 +181,8 @@ def _how(comparison: TwoSideComparison) -> str:
     columns = (
         "Base and head are the counts of one run each."
         if counted
-        else "Base and head are medians. Intervals are those of the change, at a confidence of "
-        "99 % or more, and of 90 % where a change is excluded (same)."
+        else "Base and head are medians. Intervals of the change have a confidence of at least "
+        "99 %, in rows marked same of 90 %."
     )
     names = directions(comparison.rows)
     return f"{how_measured(comparison)} {columns} {names[0].upper()}{names[1:]}."
@@ -222,7 +227,8 @@ def _title(comparison: TwoSideComparison) -> str:
     better = any(row.verdict == "better" for row in rows)
     if outcome is PullRequestOutcome.PASSED and not better:
         worst = max(rows, key=lambda row: row.loss)
-        return f"No regression in {plural(len(rows), 'figure')}; worst: {_said(worst)}"
+        largest = f"worst: {_said(worst)}" if worst.loss >= LEAST_SHOWN else "none is slower"
+        return f"No regression in {plural(len(rows), 'figure')}; {largest}"
     if outcome is PullRequestOutcome.UNDECIDED and not comparison.answer.moved:
         still = [row for row in rows if row.verdict == "undecided"]
         worst = max(still, key=lambda row: row.loss)

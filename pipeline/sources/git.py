@@ -50,10 +50,10 @@ class GitBranch:
         return tuple(listed.splitlines())
 
     def newest_in(self, tag: str) -> str:
-        """Return the newest commit of the branch that a tag contains.
+        """Return the newest commit of the branch that is an ancestor of a tag, or tagged itself.
 
         This is the tagged commit, or the one where the release's branch forked. Raises UserError
-        for an unknown tag, and for one that contains no commit of the branch.
+        for an unknown tag, and for a tag that contains no commit of the branch.
         """
         if not self._mirror.knows(f"refs/tags/{tag}"):
             self._mirror.refresh()

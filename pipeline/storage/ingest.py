@@ -1,4 +1,4 @@
-"""Ingest bundles: turn each into rows of the store, completely, in one transaction, once."""
+"""Ingest bundles: write each one into the store as rows, once and in one transaction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
 
 _NOT_STORABLE = (DataError, IntegrityError, OverflowError, UnicodeError)
-"""Errors about the content of one bundle, which say nothing of the database."""
+"""Database errors that are caused by the content of one bundle, not by the database."""
 
 
 @dataclass
@@ -224,7 +224,7 @@ def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
 
 
 def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
-    """Return the metrics of a counted step; its times mean nothing under the counting tool."""
+    """Return the metrics of a counted step, without times: the counting tool distorts them."""
     values = {"instructions/o": counts.instructions, **counts.misses}
     return StepValues(
         record.step,
@@ -276,7 +276,7 @@ def measurements(
 
 
 def marks(output: StepOutput) -> tuple[str, ...]:
-    """Return sentences for the reader about what qualifies the figures of a step."""
+    """Return the marks of a step: sentences that say why its figures need care."""
     found = steadiness(output.timeline)
     return steady_marks(found) if found is not None else ()
 

@@ -83,7 +83,7 @@ class EngineEntry:
 
 
 _SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
-"""Our methods that run less often than the others."""
+"""Settings of our methods that are too slow for all series: they search a share of them."""
 
 
 def _ours(method: str) -> EngineEntry:
@@ -181,7 +181,7 @@ def process(
 ) -> Iterator[EngineProcess]:
     """Start the process of an environment's programs.
 
-    Raises NotInstalledError if it is missing, EngineError if its packages are.
+    Raises NotInstalledError if the environment is missing, EngineError if its packages are missing.
     """
     python = interpreter or environment.interpreter()
     if not python.exists():

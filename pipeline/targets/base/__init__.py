@@ -28,8 +28,8 @@ from pipeline.targets.base.archives import ArchiveMember
 class Placement(Frozen):
     """Where a server runs: its private folder, port, processors and account.
 
-    ``instrument`` is a command that runs the server's program and counts what it does; empty for
-    a server that runs as usual.
+    ``instrument`` is a command that runs the server's program and counts its instructions; empty
+    for a server that is timed.
     """
 
     folder: Path
@@ -43,10 +43,11 @@ class Counting(Frozen):
     """Which instructions of a DBMS execute clients' statements, for counted runs.
 
     ``entries`` are functions: a process, or with ``threads`` a thread, that runs one of them serves
-    a client. Without any, the only process does. Of these, the functions ``waiting`` wait for the
-    client; how often they run depends on timing, so they are counted apart. If there are
-    ``binaries``, only functions of those programs and libraries count, by the beginning of the file
-    name. ``settings`` keep background work from changing what a statement costs.
+    a client. Without ``entries``, the only process serves the client. ``waiting`` are functions in
+    which a serving process waits for the client; how often they run depends on timing, so they are
+    counted apart. If there are ``binaries``, only functions of those programs and libraries count,
+    by the beginning of the file name. ``settings`` keep background work from changing what a
+    statement costs. ``held_back`` stops further background work while a step is counted.
     """
 
     entries: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ Ask = Callable[[], Mapping[str, float]]
 
 
 class Activity(NamedTuple):
-    """What a DBMS does beside the statements of clients: vacuum, purge, checkpoints, compaction.
+    """The background work of a DBMS: vacuum, purge, checkpoints, compaction.
 
     The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
     throughout a step and queries it once a second. A query may raise :class:`ServerError`.
@@ -114,9 +115,9 @@ class StartError(ServerError):
 class Identity(Frozen):
     """What an installed build is: its program files, their hash, and its version.
 
-    ``program`` is the executable that does the work. ``folders`` are the folders of the home whose
-    files define the build. ``version`` is what the program prints as its version. ``made`` is the
-    time of the source code, if the program reports it.
+    ``program`` is the executable that does the work. ``folders`` are the folders of the
+    installation whose files define the build. ``version`` is what the program prints as its
+    version. ``made`` is the time of the source code, if the program reports it.
     """
 
     program: Path
@@ -129,8 +130,8 @@ class Recipe(Frozen):
     """How to compile a build: the commands in order, and the files to install.
 
     Each command runs in ``folder`` of the source tree, without a shell. ``environment`` is added to
-    the environment of all builds. ``copies`` are then copied into the home: pairs of a file or
-    folder of the tree and its path there.
+    the environment of all builds. ``copies`` are copied at the end: pairs of a file or folder in
+    the source tree and its path in the folder of the build.
     """
 
     commands: tuple[tuple[str, ...], ...]

@@ -1,6 +1,6 @@
 """Named configuration files of a DBMS, scaled to the machine: configs/<family>/<since><suffix>.
 
-A family keeps one intent over all majors, in the option names of each major. A file applies to the
+All files of a family have one purpose, in the option names of their majors. A file applies to the
 major in its name and to later ones, up to the next file.
 """
 
@@ -103,7 +103,7 @@ class NotASettingError(ValueError):
 
 
 def with_line(config: ServerConfig, line: str) -> ServerConfig:
-    """Add a line at the end of a configuration; the last occurrence of an option counts."""
+    """Return a configuration with a line added at the end; an option's last occurrence counts."""
     return config.model_copy(update={"text": f"{config.text.rstrip()}\n{line}\n"})
 
 

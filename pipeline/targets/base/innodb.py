@@ -21,15 +21,16 @@ from pipeline.targets.base.processes import await_ready, prepare, start_process,
 from pipeline.targets.base.templates import DATABASE, USER
 
 DEBT_POLL = 0.05
-"""Seconds between two queries of the debt that maintenance waits for."""
+"""Seconds between two queries of the deferred work that maintenance waits for."""
 DEBT_PATIENCE = 5.0
-"""Seconds without progress after which maintenance stops waiting for the rest of a debt."""
+"""Seconds without progress after which maintenance stops waiting for deferred work."""
 
 
 class Debt(NamedTuple):
     """Work that writes leave for later: the query for its amount, the settings that hasten it.
 
-    The amount is the last column of the only row of ``owed``.
+    ``owed`` is the query: the amount is the last column of its only row. ``at_once`` are the
+    settings.
     """
 
     name: str
@@ -52,7 +53,8 @@ DEBTS = (
         {"innodb_max_dirty_pages_pct_lwm": "0", "innodb_max_dirty_pages_pct": "0"},
     ),
 )
-"""The debts of InnoDB in the order of their payment: purge dirties pages."""
+"""InnoDB's kinds of deferred work, in the order of maintenance: purge first, as it dirties
+pages."""
 
 
 class InnoDBServer:
@@ -77,7 +79,7 @@ class InnoDBServer:
     def maintain(self, tables: Sequence[str]) -> None:
         """Analyse every table, purge old row versions, then write all dirty pages.
 
-        maintenance.log has the amount of each debt before and after.
+        maintenance.log has the amount of each kind of deferred work before and after.
         """
         with (
             asking(self.connection) as session,
@@ -172,7 +174,7 @@ def _owed(session: Cursor, debt: Debt) -> int:
 
 
 def _await_payment(session: Cursor, debt: Debt) -> int:
-    """Wait until deferred work is done or no longer shrinks; return what is left."""
+    """Wait until one kind of deferred work is done or no longer shrinks; return the amount left."""
     least = _owed(session, debt)
     progress = time.monotonic()
     while least and time.monotonic() - progress < DEBT_PATIENCE:

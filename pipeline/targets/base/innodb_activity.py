@@ -1,4 +1,4 @@
-"""What InnoDB does beside statements (purge, page writes, log), in two queries.
+"""InnoDB's background work (purge, page writes, log), read with two queries.
 
 The queries read only what every release counts anyway. Counters of ``innodb_monitor_enable`` would
 have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine while it prints.

@@ -14,7 +14,7 @@ from pipeline.targets.base import StartError
 from pipeline.text.errors import UserError, first_line
 
 ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-"""The whole environment of a server's programs: nothing that differs between users."""
+"""The whole environment of a server's programs, the same for every user."""
 
 
 def program_hash(home: Path, folders: Sequence[str]) -> str:
@@ -43,8 +43,8 @@ def reported_version(
 ) -> str:
     """Return the version that a program prints, as ``postgres (PostgreSQL) 17.11``.
 
-    The program has our environment unless another is given. ``command`` is the command that runs
-    it, if not the program alone. Raises UserError if it does not run.
+    ``environment`` replaces the environment of this process. ``command`` is the command that runs
+    the program, if not the program alone. Raises UserError if the program does not run.
     """
     account.check_reach(program.parent)
     answer = subprocess.run(

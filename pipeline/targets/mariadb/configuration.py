@@ -14,7 +14,7 @@ from pipeline.model import Machine
 from pipeline.targets.base.configurations import ConfigFiles
 
 FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of MariaDB, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:

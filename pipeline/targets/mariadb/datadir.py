@@ -15,8 +15,9 @@ from pipeline.targets.mariadb.install import environment, server_program, system
 def fill(build: Build, account: Account, folder: Path) -> None:
     """Initialise ``folder`` as an empty data directory of MariaDB.
 
-    The release's own script needs more programs than the archive has. It passes these statements to
-    a server without network that ends after the last one; so does this function.
+    MariaDB's own script for this needs more programs than the archive has. As the script does, this
+    function passes :func:`statements` to a server without network, which ends after the last
+    statement.
     """
     account.own(folder)
     command = [*server_command(build, folder), "--bootstrap"]
@@ -46,9 +47,9 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 def statements(home: Path) -> str:
     """Return the statements that create MariaDB's system tables and the user.
 
-    The script that would add users is left out: in some releases they have no password and loopback
-    access. The only user connects over the socket, which lies in a folder that nobody else may
-    enter.
+    MariaDB's script that adds users is left out: in some releases these users have no password and
+    may connect over loopback. The only user connects over the socket, which lies in a folder that
+    nobody else may enter.
     """
     return "\n".join(
         [

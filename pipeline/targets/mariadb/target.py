@@ -21,7 +21,7 @@ _TARBALLS = (
     "https://archive.mariadb.org/mariadb-{version}/bintar-linux-systemd-x86_64/"
     "mariadb-{version}-linux-systemd-x86_64.tar.gz"
 )
-"""The makers' own programs, of all releases since 10.6."""
+"""Coordinates of the tarballs by MariaDB's makers, with all releases since 10.6."""
 
 
 class MariaDB:

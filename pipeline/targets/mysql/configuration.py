@@ -15,7 +15,7 @@ from pipeline.model import Machine
 from pipeline.targets.base.configurations import ConfigFiles
 
 FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of MySQL, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:

@@ -1,7 +1,7 @@
-"""What a Postgres server does beside statements (vacuum, checkpoints, writes), in one query.
+"""The background work of a Postgres server (vacuum, checkpoints, writes), read with one query.
 
 The views changed between releases: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
-pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. Table statistics cover the
+pg_stat_checkpointer and pg_stat_io, and 18 counts pg_stat_io in bytes. Table statistics cover the
 workload's tables only. They come from the functions behind the views, which need no joins.
 """
 
@@ -76,7 +76,7 @@ def _figures(major: int) -> tuple[_Figure, ...]:
 
 
 def fields(major: int) -> tuple[SampledField, ...]:
-    """Return the names of the activity values that a Postgres major version can report."""
+    """Return the fields of activity that a Postgres major version can report."""
     return tuple(figure.field for figure in _figures(major))
 
 

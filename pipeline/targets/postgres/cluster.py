@@ -29,8 +29,8 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
     """Return the command that creates a cluster with a build's ``initdb``.
 
     Only connections over the socket are trusted; the socket lies in a folder that nobody else may
-    enter. Loopback is open to every user of the machine and is rejected. Data checksums stay off,
-    the default before 18, so that all majors do the same work.
+    enter. Connections over loopback, which is open to every user of the machine, are rejected. Data
+    checksums stay off, the default before 18, so that all majors do the same work.
     """
     # -N is --no-sync, which had another name before 10.
     command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "-N"]

@@ -1,6 +1,6 @@
 """Named configurations of Postgres, scaled to the machine: configs/<family>/<major>.conf.
 
-A family keeps one intent over all majors, in the option names of each major; x10a is the family to
+All files of a family have one purpose, in the option names of their majors; x10a is the family to
 compare majors with. Each file gives the reason of its settings.
 """
 
@@ -14,16 +14,16 @@ from pipeline.model import Machine, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
 
 FILES = ConfigFiles("postgres", ".conf", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of Postgres, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
     """Return the values of placeholders in Postgres's configurations, for this machine.
 
-    - ``shared_buffers_mb``: 70 % of memory, so that Postgres caches what the page cache
-      would (the published files: 23 GB of 32);
+    - ``shared_buffers_mb``: 70 % of memory, so that Postgres caches what the kernel's page cache
+      would otherwise cache (the published files: 23 GB of 32);
     - ``max_wal_size_mb``: 125 % of memory, at least 4 GB and at most 64 GB (40 GB for 32), so
-      that it triggers no checkpoint;
+      that the size of the log triggers no checkpoint;
     - ``min_wal_size_mb``: half of that, kept for reuse;
     - ``autovacuum_work_mem_mb``: 256 MB, less if memory is less than 32 GB.
     """

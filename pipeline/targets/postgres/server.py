@@ -42,10 +42,11 @@ class PostgresServer:
         self._major = major
 
     def settings(self) -> Mapping[str, str]:
-        """Return all settings of the server, with their units (``16384 8kB``).
+        """Return the server's settings with their units (``16384 8kB``), and its build options.
 
-        The names of the latter begin with ``pg_config.``. Other compiler flags make another server,
-        and a change of packaging must not look like a change of the code.
+        The names of build options begin with ``pg_config.``; other compiler flags make another
+        server. The rest of pg_config is left out: a change of packaging must not look like a change
+        of the code.
         """
         with self._session() as session:
             rows = session.execute(

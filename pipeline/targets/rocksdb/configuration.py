@@ -1,9 +1,9 @@
 """Named configurations of RocksDB, as options of db_bench: configs/<family>/<since>.flags.
 
-They are those of the published reports: from the scripts benchmark.sh and benchmark_compare.sh in
-RocksDB's tools/, with the values of x.sh and x3.sh of the repository mdcallag/mytools (bench/rx2).
-byrx is for a database that fits the block cache, iobuf and iodir for one larger than memory. Each
-file gives the reason of its options.
+The options are those of the published reports: from the scripts benchmark.sh and
+benchmark_compare.sh in RocksDB's tools/, with the values of x.sh and x3.sh of the repository
+mdcallag/mytools (bench/rx2). byrx is for a database that fits the block cache, iobuf and iodir for
+one larger than memory. Each file gives the reason of its options.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
 
 
 FILES = ConfigFiles("rocksdb", ".flags", scale)
-"""The files of all families."""
+"""The configuration files of RocksDB, of all families."""
 
 
 def cache_type(machine: Machine, revision: Revision) -> str:
@@ -116,9 +116,9 @@ From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
     """Return a configuration with one option changed to a value that RocksDB reported.
 
-    db_bench knows most by the same name without the section (``DBOptions.max_background_jobs``),
-    and does not start with an unknown one. Raises NotASettingError for a value that is itself a
-    group of options.
+    db_bench knows most options by the same name without the section
+    (``DBOptions.max_background_jobs``), and does not start with an unknown option. Raises
+    NotASettingError for a value that is itself a group of options.
     """
     option = name.rpartition(".")[2]
     spelt, values = _ENUMERATIONS.get(option, (option, {}))

@@ -17,7 +17,7 @@ from pipeline.text.errors import UserError
 
 _REPOSITORY = "https://github.com/facebook/rocksdb.git"
 _PACKAGED = "usr/bin/db_bench"
-"""The path of db_bench in a home of Debian packages."""
+"""The path of db_bench in the folder of a build from Debian packages."""
 
 
 class RocksDB:

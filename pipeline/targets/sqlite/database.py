@@ -60,7 +60,8 @@ ACTIVITY = (
     SampledField("dbms.database_bytes", FieldKind.GAUGE, "bytes"),
     SampledField("dbms.wal_bytes", FieldKind.GAUGE, "bytes"),
 )
-"""What is visible from outside: checkpoints move the content of the log into the database."""
+"""Sizes that show SQLite's activity from outside: a checkpoint moves the content of the write-ahead
+log into the database."""
 
 
 class SQLiteDatabase:
@@ -78,7 +79,7 @@ class SQLiteDatabase:
     def settings(self) -> Mapping[str, str]:
         """Return SQLite's settings, its release, and its compile-time options.
 
-        The names of the latter begin with ``compiled.``.
+        The names of compile-time options begin with ``compiled.``.
         """
         texts = [f"PRAGMA {name}" for name in SETTINGS]
         *values, options, (release,) = self._execute(

@@ -36,11 +36,11 @@ _USUAL = 10_000.0
 """Rows per second that an unhindered client inserts."""
 
 _PUBLISHED_ROWS = 30_000_000
-"""Rows of a table of the smallest published scale."""
+"""Rows of one table at the smallest published scale."""
 
 _ROWS_OPTIONS = {"l.i1": ("rows_i1", 40_000_000), "l.i2": ("rows_i2", 10_000_000)}
-"""The steps that load after l.x: the setting for their rows, and the rows at the smallest published
-scale."""
+"""The steps that load after l.x: the setting for their rows, and the rows for each client at the
+smallest published scale."""
 
 
 class InsertBenchmark(Family):
