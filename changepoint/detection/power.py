@@ -17,6 +17,7 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection.between_positions import PRIOR_DEGREES, PRIOR_RATIO, WHOLE_SHARE
 from changepoint.detection.calibration import LENGTHS
+from changepoint.detection.scan import wandering
 from changepoint.series import Ints
 
 POWER = float(ndtri(0.8))
@@ -39,13 +40,6 @@ side require more where values are outliers."""
 MIDDLE = (13.5, 12.4, 8.1, 6.3, 5.9, 5.5, 5.5)
 """Minimum step sizes in the middle at ``LENGTHS``, for any budget: there a straight line explains
 three quarters of a step, and the rest must exceed the guard against ramps."""
-
-SHORTEST = 11
-"""Fewest positions for the default search: with ten, one series in six shows no step at all."""
-
-SHORTEST_FRESH = 20
-"""Fewest positions for reporting the detectable size of a fresh step: with twelve positions, heavy
-tails hide any step in one series of five, and with sixteen the needed size is too uncertain."""
 
 
 Needs = Callable[[float, int], float]
@@ -70,13 +64,15 @@ def by_scan(
     least: fewest positions of a side.
     """
     short = min(behind, positions - behind)
-    if positions < (SHORTEST if 2 * short >= positions - 1 else SHORTEST_FRESH) or short < least:
+    # Shorter series are ladders.
+    if positions < LENGTHS[1] or short < least:
         return math.inf
     anywhere, middle = _scan(positions, limit, noise)
     # A straight line explains three quarters of a step in the middle, and less of others.
     share = short / positions
     ramp = middle * math.sqrt(0.25 / (1.0 - 3.0 * share * (1.0 - share)))
-    return max(anywhere * (1.0 + TAILS * tails), ramp)
+    needed = max(anywhere * (1.0 + TAILS * tails), ramp)
+    return needed * math.sqrt(1.0 + wandering(short, positions - short))
 
 
 # Cached: a growing series repeats the same arguments.

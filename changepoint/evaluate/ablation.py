@@ -72,7 +72,6 @@ REMOVALS = tuple(
         between_positions WHOLE_SHARE 0.5
         between_positions DIFFERENCE_EFFICIENCY 1.0
         calibration CAUTION 1.0
-        default LEAST_REPLICATED LEAST
         default LEEWAY 1.0
         default REPEATS 2.0
         edivisive PERMUTATION_LIMIT 1.0
@@ -87,7 +86,6 @@ REMOVALS = tuple(
         modes HOPELESS 0.0
         modes SETTLED 0.0
         modes SMALLEST_SHARE 0.0
-        modes ROUNDS 1
         newest NEWEST 0
         newest AGREEMENT 0.0
         scan CLIP 1e9
@@ -110,7 +108,6 @@ REMOVALS = tuple(
         scan GRID 1e-9
         segment BUMP 1.0
         segment BUMP_MARGIN 0.0
-        segment BUMP_LENGTH 1e300
         segment LOCAL 1e300
         segment_modes CAUTION 1.0
     """.strip().splitlines()
