@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import ndtri
 
 from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
@@ -24,11 +25,11 @@ PARTNERS = 16
 """Number of following replicates of its position that each replicate is compared with. All pairs of
 a position of a thousand would be half a million differences without more information."""
 
-NORMAL_QUANTILE = 1.1503493803760079
+NORMAL_QUANTILE = float(ndtri(0.5 + PAIR_QUANTILE / 2.0))
 """Quantile ``PAIR_QUANTILE`` of |z|, z standard normal: converts the scale to a standard
 deviation."""
 
-NORMAL_MEDIAN = 0.6744897501960817
+NORMAL_MEDIAN = float(ndtri(0.75))
 """Median of |z|: converts the median absolute deviation of normal values to a standard deviation.
 """
 

@@ -21,6 +21,13 @@ double has 2e-16, and a metric is the product of a few divisions."""
 LARGEST = 1e300
 """Larger magnitudes are rejected: the difference of two could overflow a double."""
 
+LARGEST_EXPONENT = 700.0
+"""Largest argument of exp(): that of a larger one overflows a double."""
+
+TIE = 1.0 - 1e-9
+"""Ratio from which a sum counts as equal to another: sums of the same numbers in another order
+differ in their last digits."""
+
 ANCHORS = 11
 """Values at the start of a series whose median is the origin of its scale: enough that five spikes
 do not move it, and few enough that it soon stays constant while the series grows."""

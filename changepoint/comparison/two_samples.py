@@ -14,9 +14,9 @@ from scipy.special import ndtri, stdtrit
 from changepoint.comparison import rank_interval, run_levels
 from changepoint.comparison.run_levels import Run, Runs
 from changepoint.comparison.verdict import Better, Verdict, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT, relative
+from changepoint.detection.effect import relative
 from changepoint.noise import quantum
-from changepoint.series import RESOLUTION, Floats
+from changepoint.series import LARGEST_EXPONENT, RESOLUTION, Floats
 from changepoint.to_json import plain
 
 Basis = Literal["ranks", "student", "none"]

@@ -26,6 +26,7 @@ from scipy.special import stdtr, stdtrit
 from changepoint.comparison.verdict import Better
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.ladder import floor_of
+from changepoint.detection.scan import MAX_PHI
 from changepoint.detection.step_design import StepDesign
 from changepoint.model import Position
 from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
@@ -53,9 +54,6 @@ DEPENDENCE = 2.0
 """Standard errors that are added to the autocorrelation of the residuals. Nights may be slow only
 because the nights before them were slow, which is no creep; a short series cannot show the
 difference."""
-
-LARGEST_PHI = 0.9
-"""Largest autocorrelation: beyond it a level has no meaning."""
 
 RUNS = 3
 """Fewest runs whose mean is the level at the anchor, or at the newest end."""
@@ -437,7 +435,7 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
     square = float(np.sum(residuals**2))
     raw = float(np.sum(residuals[1:] * residuals[:-1])) / square if square > 0.0 else 0.0
     corrected = raw + fitted / count * (1.0 + 3.0 * max(raw, 0.0))
-    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), LARGEST_PHI)
+    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), MAX_PHI)
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ from changepoint.detection.between_positions import (
     Replicates,
     is_replicated,
 )
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
 from changepoint.detection.method import FoundChange, MethodResult, Request
@@ -48,10 +49,6 @@ from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 LADDER = 20
 """Maximum positions of a ladder (a series that is measured at once) whose noise is not known from
 other series."""
-
-LEAST_REPLICATED = 2
-"""Minimum positions of a side if positions have several runs: a single spike then no longer affects
-a whole position."""
 
 LEEWAY = 2.0
 """Factor for clipping means of replicates, relative to single values: spikes among replicates have
@@ -105,7 +102,7 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
         # A ladder does not guard against autocorrelation and ramps: these guards count gradually.
         trust = min(series.positions / LADDER - 1.0, 1.0)
         known = (*_prior(replicates), _phi(request), trust)
-        places, strengths = changes(values, limit, floor, LEAST_REPLICATED, LEEWAY, known)
+        places, strengths = changes(values, limit, floor, MIN_VALUES, LEEWAY, known)
         found = zip(places.tolist(), strengths.tolist(), strict=True)
         result = outcome(series.positions, limit, found, known)
     # The scan places a step of the newest night some nights too early, if it finds one.
@@ -139,7 +136,8 @@ def outcome(
     """Convert changes, as (place, strength), and the limit of their search to a result."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
+    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else LEAST
+    needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 

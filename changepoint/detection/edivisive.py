@@ -15,6 +15,7 @@ Both sides are then searched in the same way.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -82,16 +83,15 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     return MethodResult(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, needs)
 
 
-def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
+def _needed(counts: Ints, probability: float, _: float, behind: int) -> float:
     """Return the smallest step that this method can detect with the given replicates."""
     replicated = is_replicated(counts)
     positions, values = len(counts), int(np.sum(counts))
-    # The smallest p-value of permutations belongs to sides of equal size.
-    orders = float(comb(values, int(np.sum(counts[: positions // 2]))))
+    orders = float(comb(values, int(np.sum(counts[: positions - behind]))))
     if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
-        return power.NOTHING
+        return math.inf
     if replicated:
-        return power.by_position_test(counts, probability, tails)
+        return power.by_position_test(counts, probability)
     degrees = positions - 2.0
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
     return power.by_deviation(limit, degrees)

@@ -12,6 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection import effect_kernels
 from changepoint.detection.between_positions import is_replicated
+from changepoint.detection.scan import MAX_PHI
 from changepoint.model import Noise, SegmentLevel
 from changepoint.noise import (
     CLIP,
@@ -34,20 +35,11 @@ LOCATION_DROP = -2.0 * math.log(1.0 - math.sqrt(PLANNED))
 variances of squared error: the quantile of the likelihood ratio for a change point, whose
 distribution is (1 - exp(-x/2))^2 (Siegmund, Annals of Statistics 16, 1988)."""
 
-MAD_TO_DEVIATION = 1.0 / NORMAL_MEDIAN
-"""Ratio of the standard deviation of normal values to their median absolute deviation."""
-
 NORMAL_PLANNED = float(ndtri(0.5 + PLANNED / 2.0))
 """Two-sided quantile of the normal distribution for the confidence ``PLANNED``."""
 
 FEWEST = 10
 """Fewest positions for estimating the shape of the noise."""
-
-LARGEST_EXPONENT = effect_kernels.LARGEST_EXPONENT
-"""Largest argument of exp(): that of a larger one overflows a double."""
-
-MAX_PHI = 0.9
-"""Largest autocorrelation in intervals: beyond it a level has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
