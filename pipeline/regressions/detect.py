@@ -90,8 +90,8 @@ def searched(
     """Read the watched series of a plan, and correct them for changes of their machines.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
-    Neither concerns counted and imported series.
-    ``results`` has the columns of earlier nights; with ``save`` they are written for the next.
+    Neither concerns counted and imported series. ``results`` has the cached columns of earlier
+    nights; with ``save`` they are written for the next night.
     """
     columns = measurement_columns(store, watched_metrics(plan, settings), results, save=save)
     cells = set(plan.keys())
@@ -134,8 +134,8 @@ def search(
 ) -> Detected:
     """Search the prepared series of a plan for regressions, by the detection rules.
 
-    ``once`` may have the results of earlier nights. ``anchors`` are those of creep, if a line has
-    another than its first revision.
+    ``once`` may have the results of earlier nights. ``anchors`` are the anchors of creep, for lines
+    whose anchor is not their first revision.
     """
     timed, counted = by_mode(rules.unmuted(series))
     noises = known_noise(timed)

@@ -21,8 +21,8 @@ SERIES_OF_A_RUN = 2
 
 WINDOW = 400
 """Positions of a long line that are searched at once. The windows overlap by half, so every change
-but those at the ends has at least a quarter of a window on either side. What a night adds changes
-the last window alone, so the others need not be searched again."""
+but those at the ends has at least a quarter of a window on either side. The results of a night
+change only the last window, so the others need not be searched again."""
 
 Setup = tuple[str, ...]
 
@@ -30,9 +30,9 @@ Setup = tuple[str, ...]
 class Window(NamedTuple):
     """A range of positions in a group of series, searched for changes that the series share.
 
-    values: (rows, series), nan where missing; a row is a run. positions: (rows,). first, last:
-    the window takes changes from position ``first`` to before ``last``; others belong to a
-    neighbour.
+    values: (rows, series), nan where missing; a row is a run. positions: (rows,). first, last: the
+    window reports changes from position ``first`` to before ``last``; other changes belong to a
+    neighbouring window.
     """
 
     values: Floats
@@ -69,9 +69,9 @@ def shared_shifts(
 ) -> list[Shift]:
     """Return the shifts that show only when the series of the same runs are pooled.
 
-    ``own`` are the shifts found in single series; they are not returned again. ``once`` may
-    have the results of earlier nights. A member takes part if its own 95 % interval excludes zero and the change is large
-    enough to report.
+    ``own`` are the shifts found in single series; they are not returned again. ``once`` may have
+    the results of earlier nights. A series takes part in a shared change if its own 95 % interval
+    excludes zero and the change is large enough to report.
     """
     known: dict[SeriesKey, list[Shift]] = {}
     for shift in own:

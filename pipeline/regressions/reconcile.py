@@ -20,8 +20,8 @@ from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
 
 GROWTH = 0.01
-"""Growth of a creep, relative to its anchor, from which the journal has it again. Each night has
-another newest revision, and an event for each would say nothing."""
+"""Growth of a creep, relative to its anchor, from which a new event is written to the journal. The
+creep of each night ends at another revision, and an event for every night would be useless."""
 
 
 def reconcile(
@@ -91,7 +91,7 @@ def _found(
 
 
 def _same_creep(old: Regression, found: Regression) -> bool:
-    """Whether a detected creep is the one of the journal, at most a little larger."""
+    """Whether a detected creep is one that the journal has, grown by less than ``GROWTH``."""
     grown = abs(effect_size(worst(found)) - effect_size(worst(old)))
     return (
         found.kind is RegressionKind.CREEP

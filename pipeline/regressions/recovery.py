@@ -19,8 +19,8 @@ from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.storage.series import Floats, Series
 
 RECENT = 3
-"""The newest positions that represent the present if no change point says when it began. A single
-position may be a good night."""
+"""Number of newest positions that represent the present level, if no change point marks its
+beginning. A single position may be a good night."""
 
 
 NEWEST_RUNS = 200

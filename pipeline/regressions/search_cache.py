@@ -21,7 +21,7 @@ from pipeline.files.atomic_write import write_atomically
 from pipeline.storage.columns_file import DERIVED
 
 FILE = "searches.json"
-"""The file below the folder of derived files."""
+"""The name of the cache file, in the folder of derived files."""
 
 Parts = Sequence[str | bytes]
 """All inputs of a computation."""

@@ -61,8 +61,8 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
 def _inputs(context: MeasuringContext, plan: Plan, stored: str | None) -> str:
     """Return a digest of everything that detection depends on.
 
-    ``stored`` is the digest of the runs in the store. Empty if a run has none, or nothing was
-    detected.
+    ``stored`` is the digest of the runs in the store. The result is empty if a run in the store has
+    no digest, or if detection has not run before.
     """
     files = [context.results / name for name in (DETECTED, ENVIRONMENT, JOURNAL)]
     if stored is None or not files[0].is_file():
