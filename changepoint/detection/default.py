@@ -43,7 +43,6 @@ from changepoint.detection.scan import (
 from changepoint.detection.segment import search
 from changepoint.detection.segment_modes import search_modes
 from changepoint.jit import compiled
-from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
@@ -89,7 +88,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
     """Find the changes of a series with replicates, and test its newest positions separately."""
-    replicates = Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
+    replicates = Replicates.of(series.clipped, series.offsets)
     first_new = series.positions - newest.NEWEST
     if series.positions <= LADDER:
         result = edivisive.find(series, request)
@@ -148,8 +147,7 @@ def position_values(series: GroupedSeries) -> Floats:
     """
     if series.positions == len(series.scaled):
         return series.scaled
-    clipped = clip_replicates(series.scaled, series.offsets)
-    sums = np.add.reduceat(clipped, series.offsets[:-1])
+    sums = np.add.reduceat(series.clipped, series.offsets[:-1])
     return np.asarray(sums / np.diff(series.offsets), dtype=np.float64)
 
 
