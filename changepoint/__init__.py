@@ -1,16 +1,19 @@
 """Find changes in series of measurements that are short and noisy, with repeated values.
 
-:func:`detect` searches a series, :class:`Stream` a growing one, :func:`detect_many` many of them,
-and :func:`pooled` series that were measured together; :func:`shared_noise` gives the noise of short
-ones, :func:`learned_autocorrelation` the memory of a machine, and :func:`exact_changes` searches
-one without noise. :func:`creep` tests whether a series has become worse without a step that
-shows it. :class:`Bisection` finds the culprit between a good and a bad revision. :func:`compare`,
-:class:`Sequential` and :class:`GroupSequential` compare two samples, :class:`SpreadSequential`
-their noise, and :class:`ShareSequential` how often they reach a threshold. :func:`budget` converts
-wrong issues a month into a threshold. Results are immutable and survive a JSON round trip. The
-package is independent of the pipeline. Three pages describe the methods, with their calibration and
-measured error rates: ``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and
-``docs/guide/bisection.md``.
+Detection: :func:`detect` searches one series, :class:`Stream` a growing one, and
+:func:`detect_many` many series. :func:`pooled` finds changes that series of the same runs share.
+:func:`exact_changes` searches a series without noise, such as counts. :func:`creep` tests whether a
+series has become worse without a step that shows it. :func:`shared_noise` estimates the noise of
+short series, and :func:`learned_autocorrelation` the autocorrelation of a machine.
+
+Other questions: :class:`Bisection` finds the culprit between a good and a bad revision.
+:func:`compare`, :class:`Sequential` and :class:`GroupSequential` compare the levels of two samples,
+:class:`SpreadSequential` their noise, and :class:`ShareSequential` how often they reach a
+threshold. :func:`budget` converts wrong issues a month into a threshold.
+
+Results are immutable and survive a JSON round trip. The package is independent of the pipeline.
+Three pages describe the methods, with their calibration and measured error rates:
+``docs/internals/statistics.md``, ``docs/guide/comparing.md`` and ``docs/guide/bisection.md``.
 """
 
 from changepoint.api import detect, methods

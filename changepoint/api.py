@@ -16,7 +16,8 @@ from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, GroupedSeries, Positions, read
 
 LARGEST_BUDGET = 100.0
-"""Upper bound of ``alarms_per_1000``: beyond it, an unchanged ladder would be expected to alarm."""
+"""Upper bound of ``alarms_per_1000``: beyond it, even an unchanged ladder would be expected to
+raise a false alarm."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -135,20 +136,22 @@ def detection_of(
     if chosen.spreads:
         changes += _spread_changes(series, ats, spread.find(series, ats, alarms_per_1000))
         changes.sort(key=lambda change: change.index)
-    needed = outcome.needs(measured.noise.tails)
+    tails = measured.noise.tails
     smallest = 0.0 if chosen.filters else min_effect
-    half = series.positions // 2
     deviation = _deviation(series, measured, outcome.noise)
+    half = series.positions // 2
+    middle, fresh = (
+        _detectable(deviation, series.positions, behind, outcome.needs(tails, behind), smallest)
+        for behind in (half, min(FRESH, half))
+    )
     return Detection(
         changes=tuple(changes),
         segments=_segments(series, measured),
         noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(deviation, series.positions, half, needed.middle, smallest),
-        detectable_fresh=_detectable(
-            deviation, series.positions, min(FRESH, half), needed.fresh, smallest
-        ),
+        detectable_effect=middle,
+        detectable_fresh=fresh,
     )
 
 
@@ -248,9 +251,10 @@ def _detectable(
 ) -> float:
     """Return the smallest relative step that the search finds four times in five.
 
-    deviation: of a position, as a share of the level. needed: in standard errors of the difference
-    of the levels. smallest: the smallest measured step that is reported; half of the steps of
-    exactly this size measure less.
+    deviation: standard deviation of a position, as a share of the level. behind: positions after
+    the step. needed: smallest step, in standard errors of the difference of the two levels.
+    smallest: the smallest measured step that is reported; half of the steps of exactly this size
+    measure less.
     """
     if behind == 0 or math.isinf(needed) or math.isinf(deviation):
         return math.inf

@@ -1,7 +1,7 @@
 """Compile all numeric code in advance: ``python -m changepoint.compile``.
 
-This serves tests and processes that start side by side with an empty cache: each of them would
-compile the same kernels.
+Use it before tests or processes that start side by side with an empty cache: otherwise each of them
+compiles the same kernels.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LADDER = 8
 def compile_kernels() -> None:
     """Run every compiled function once, so that its machine code is on disk.
 
-    The series have and lack replicates, are long and short, and have a change of level and one of
-    spread. A kernel is compiled at its first call, and some are called only after a change was
-    found.
+    The searched series are long and short, with and without replicates, and have a change of level
+    and one of spread. A kernel is compiled at its first call, and some are called only after a
+    change was found.
     """
     noise = np.random.default_rng(1).normal(size=(POSITIONS, 3))
     for count in (LADDER, POSITIONS):

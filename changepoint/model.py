@@ -21,10 +21,10 @@ Direction = Literal["increase", "decrease"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentLevel:
-    """The level of one part of a series between changes, with its interval.
+    """The level of one part of a series between changes, and its noise.
 
-    level: robust mean, in the unit of the values. spread: standard deviation of one value
-    around it, outlying replicates clipped, same unit. count: measured values.
+    level: robust mean, in the unit of the values. spread: standard deviation of one value around
+    it, outlying replicates clipped, same unit. count: number of measured values.
     """
 
     level: float
@@ -34,7 +34,7 @@ class SegmentLevel:
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A position where the level of the series changes.
+    """A position where the level or the spread of a series changes.
 
     Attributes:
         index: index into the caller's values of the first measured value after the change.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import ndtri
 
 from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 CLIP = 3.0
-"""Scales from the median of its position at which a replicate is clipped: this affects .3 % of
-normal replicates, and a spike then weighs no more than an unlucky replicate."""
+"""Distance from the median of its position, in robust deviations, at which a replicate is clipped.
+This affects .3 % of normal replicates, and a spike then weighs no more than an unlucky
+replicate."""
 
 PAIR_QUANTILE = 0.75
 """Quantile of the differences between replicates from which the scale inside positions is computed.
@@ -20,13 +22,14 @@ much higher. Two modes make up to half of the differences large and are noise, n
 must not be as low as the median."""
 
 PARTNERS = 16
-"""Adjacent replicates of its position that one is compared with. All pairs of a position of a
-thousand are half a million differences without more information."""
+"""Number of following replicates of its position that each replicate is compared with. All pairs of
+a position of a thousand would be half a million differences without more information."""
 
-NORMAL_QUANTILE = 1.1503493803760079
-"""The same quantile of |z|, z standard normal: converts the scale to a standard deviation."""
+NORMAL_QUANTILE = float(ndtri(0.5 + PAIR_QUANTILE / 2.0))
+"""Quantile ``PAIR_QUANTILE`` of |z|, z standard normal: converts the scale to a standard
+deviation."""
 
-NORMAL_MEDIAN = 0.6744897501960817
+NORMAL_MEDIAN = float(ndtri(0.75))
 """Median of |z|: converts the median absolute deviation of normal values to a standard deviation.
 """
 
@@ -53,11 +56,11 @@ def replicate_scale(values: Floats, offsets: Ints) -> float:
 
 
 def quantum(values: Floats, offsets: Ints, resolution: float) -> float:
-    """Return the smallest step between values, if values repeat: the unit they come in.
+    """Return the quantisation step of values: their smallest difference if some values repeat.
 
     Groups (positions, or segments) are given by ``offsets``. Only differences inside a group count,
-    so a step between groups is not taken for the unit of measurement. Values that never repeat come
-    from a continuous scale: 0.
+    so a step between groups is not taken for the quantisation step. The result is 0 if no values
+    repeat: they are then not quantised.
     """
     gaps, repeats = smallest_gaps(sorted_groups(values, offsets), offsets, resolution)
     smallest = float(np.min(gaps, initial=np.inf))

@@ -1,4 +1,4 @@
-"""The options of ``detect``, for functions that hand them on."""
+"""The options of ``detect``, for functions that pass them on."""
 
 from __future__ import annotations
 

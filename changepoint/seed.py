@@ -16,8 +16,9 @@ def own_seed(seed: int, values: Floats) -> int:
     """Return a seed made from the caller's seed and the values themselves.
 
     With the same shuffles for all series of a length, the few shuffles that decide a small p-value
-    would be off in the same direction everywhere, and false alarms would cluster. Only the order is
-    used: it does not depend on the unit, whereas last digits depend on the machine.
+    would be off in the same direction everywhere, and false alarms would cluster. The seed depends
+    only on the order of the values. The order is the same in every unit and on every machine,
+    whereas the last digits of values are not.
     """
     order = np.argsort(values, axis=0, kind="stable").astype("<i8")
     return seed ^ crc32(order.tobytes())

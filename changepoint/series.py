@@ -21,6 +21,13 @@ double has 2e-16, and a metric is the product of a few divisions."""
 LARGEST = 1e300
 """Larger magnitudes are rejected: the difference of two could overflow a double."""
 
+LARGEST_EXPONENT = 700.0
+"""Largest argument of exp(): that of a larger one overflows a double."""
+
+TIE = 1.0 - 1e-9
+"""Ratio from which a sum counts as equal to another: sums of the same numbers in another order
+differ in their last digits."""
+
 ANCHORS = 11
 """Values at the start of a series whose median is the origin of its scale: enough that five spikes
 do not move it, and few enough that it soon stays constant while the series grows."""
@@ -29,7 +36,7 @@ Floats = NDArray[np.float64]
 Positions = Sequence[Position] | NDArray[Any]
 Ints = NDArray[np.int64]
 Label = Callable[[int], Position]
-"""From an index into the caller's values to the label of its position."""
+"""The type of a function from an index into the caller's values to the label of its position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ def origin_of(measured: Floats) -> float:
 def exponent_of(reach: float, magnitude: float) -> int | None:
     """Return the power of two for scaling; None if values differ only by rounding.
 
-    reach: largest distance of a value from the origin. magnitude: largest of all.
+    reach: largest distance of a value from the origin. magnitude: largest absolute value.
     """
     # Compared as shares of a power of two: a product with RESOLUTION may underflow.
     if math.ldexp(reach, -math.frexp(magnitude)[1]) <= RESOLUTION:

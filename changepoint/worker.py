@@ -180,8 +180,8 @@ def _call(kind: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
 _REDUCED: dict[type, Callable[[Any], tuple[type, tuple[Any, ...]]]] = {
     kind: _call(kind) for kind in (ChangePoint, Detection, SegmentLevel, Noise, Segment)
 }
-"""Pickling of the parts of a detection as a call of the class. By default a frozen dataclass with
-slots is pickled field by field in Python, which takes several times as long."""
+"""How to pickle each type of a detection: as a call of its class. By default a frozen dataclass
+with slots is pickled field by field in Python, which takes several times as long."""
 
 
 def _dumps(answer: Answer | None) -> bytes:

@@ -1,4 +1,4 @@
-"""How likely each revision is the culprit, and how much another run would say.
+"""Compute how likely each revision is the culprit, and how informative another run would be.
 
 The model: run i, of position p, has the logarithm level(p) + offset(p) + machine(i) + noise. The
 level is the good one before the culprit and the bad one from it on. The offset belongs to the
@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import Floats, Ints
 
 TAIL = 4.0
@@ -26,7 +27,8 @@ levels has the weight (TAIL + 1) / (TAIL + z^2) (Lange, Little and Taylor 1989),
 does not decide the search."""
 
 PASSES = 2
-"""Iterations of the weights from the fit and the fit from the weights."""
+"""Number of iterations that compute the weights of the runs from the fit, and the fit from the
+weights."""
 
 WANDERING = (0.0, 0.1, 0.2, 0.4)
 """Standard deviations of the machine's random walk per run, in deviations of a run. All are
@@ -34,7 +36,8 @@ considered, weighted by their likelihood. 0.2 follows 1.5 deviations in 60 runs;
 0.4 counts as noise."""
 
 STILL = 0.5
-"""Prior probability that a machine does not drift; the other kinds share the rest."""
+"""Prior probability that a machine does not drift (0 in ``WANDERING``); the other values of
+``WANDERING`` share the rest."""
 
 BUILD_SPREAD = 0.003
 """Relative deviation of the levels of builds with equal performance: another layout of the same
@@ -42,24 +45,22 @@ code changes its speed by some tenths of a percent (Mytkowicz et al. 2009), whic
 averages out."""
 
 GUESS_WEIGHT = 4.0
-"""Weight of the guessed noise, in repetitions."""
+"""Weight of the guessed noise in the estimate, as a number of repeated runs."""
 
 NEAR = 12
-"""Repetitions of a position estimate the noise if at most this many runs apart, because the machine
-has hardly drifted."""
-
-QUARTILE = 0.6745
-"""Median of the absolute value of a standard normal."""
+"""Maximum distance of two repetitions of a position, in runs, at which their difference estimates
+the noise: the machine has hardly drifted in between."""
 
 CERTAIN = 4.0
-"""Maximum assumed distance of the levels, in deviations of a run. A single run therefore never
-gives more certainty than that of an outlier of one run in three thousand."""
+"""Maximum assumed distance of the levels, in deviations of a run. A single run is therefore never
+stronger evidence than an outlier that one run in three thousand has."""
 
 CLIP = 2.0
-"""Deviations at which a run is clipped for the correlation of two series' noise."""
+"""Number of deviations at which a run is clipped before the noise of two series is correlated."""
 
 NODES = 16
-"""Nodes of the quadrature of the information; exact to a thousandth of a nat."""
+"""Number of nodes of the numeric integration in :func:`information`, which is then exact to a
+thousandth of a nat."""
 
 SEPARATE = 8.0
 """Deviations beyond which two levels are distinguished with certainty."""
@@ -70,12 +71,13 @@ class CulpritFit:
     """How likely each place of the change is, from all runs so far.
 
     Attributes:
-        places: the measured positions, ascending, (k,); the two ends before they are measured.
-        loglik: of a culprit above each of them and up to the next, (k - 1,).
-        effects: change of the logarithm of every series at the likeliest of these, (s,).
+        places: the measured positions, ascending, (k,); only the two ends until both of them are
+            measured.
+        loglik: log likelihood that the culprit lies above a place and up to the next one, (k - 1,).
+        effects: change of the logarithm of every series at the likeliest place of the culprit,
+            (s,).
         noise: standard deviation of the logarithm of one run, by series, (s,).
-        share: part of the information of the series together that is left because their noise is
-            correlated; 1 if it is not.
+        share: factor of the joint information of all series, below 1 if their noise is correlated.
     """
 
     places: Ints
@@ -122,11 +124,12 @@ def fit(
 
 
 def information(below: Floats, separation: Floats) -> Floats:
-    """Return how much a run is expected to say about where the culprit is, in nats.
+    """Return how much information about the culprit's place a run is expected to give, in nats.
 
-    below: (n,) probabilities that it is. separation: (n,) of the two levels, in standard
-    deviations. The mutual information of a binary input and a channel with Gaussian noise (Cover
-    and Thomas, Elements of Information Theory, 2006, chapter 8).
+    below: (n,) probability that the measured revision is bad. separation: (n,) distance of the good
+    and the bad level, in standard deviations of the run. The result is the mutual information of a
+    binary input and a channel with Gaussian noise (Cover and Thomas, Elements of Information
+    Theory, 2006, chapter 8).
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
@@ -203,7 +206,7 @@ class _Splits:
 
 
 def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
-    """Return the likelihood of each place of a change, whatever the levels on both sides are.
+    """Return the likelihood of each place of a change; the unknown levels are integrated out.
 
     covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
     """
@@ -278,7 +281,7 @@ def _noise(which: Ints, values: Floats, guess: float) -> Floats:
     freedom = weight.sum()
     apart = np.abs(values[first] - values[second])
     medians = np.array([_weighted_median(apart[:, j], weight) for j in range(series)])
-    measured = medians / (math.sqrt(2.0) * QUARTILE)
+    measured = medians / (math.sqrt(2.0) * NORMAL_MEDIAN)
     squares = GUESS_WEIGHT * guess**2 + freedom * measured**2
     return np.asarray(np.sqrt(squares / (GUESS_WEIGHT + freedom)), dtype=np.float64)
 

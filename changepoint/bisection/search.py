@@ -30,11 +30,12 @@ AHEAD = (1, 2, 4, 8, 16)
 """Numbers of runs per build that are considered: the runs share the cost of the build."""
 
 REFERENCE = 5
-"""At least one of this many consecutive runs is of an end: repeating a known revision shows how far
-the machine drifted."""
+"""Of this many consecutive runs, at least one measures the good or the bad end again: repeating a
+known revision shows how far the machine drifted."""
 
 NOTHING = 1e-9
-"""Information in nats that is only rounding, when the levels of the ends are equal."""
+"""Information, in nats, that counts as zero: rounding errors if the levels of the ends are
+equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,12 @@ class CulpritRange:
 
     Attributes:
         last_good: the last position that counts as good.
-        first_bad: the first position that counts as bad. The culprit is it, or lies between.
-        probability: that the culprit lies above ``last_good`` and up to ``first_bad``.
-        effects: relative change of every series there, by name.
-        done: of :attr:`Bisection.culprit`: the probability reached the required confidence, and
-            nothing in between can be built, so no run can give more information.
+        first_bad: the first position that counts as bad. The culprit lies above ``last_good`` and
+            is at most ``first_bad``.
+        probability: that the culprit is in this range.
+        effects: relative change of every series at the culprit, by name.
+        done: whether the search is finished: the probability reached the required confidence, and
+            no position in between can be built, so no run can give more information.
     """
 
     last_good: int
@@ -110,7 +112,7 @@ class Bisection:
 
     @property
     def runs(self) -> int:
-        """How many runs the search has."""
+        """How many runs were added to the search so far."""
         return len(self._order)
 
     @property
@@ -137,7 +139,7 @@ class Bisection:
         self._append(position, tuple(map(math.log, figures)))
 
     def skip(self, position: int) -> None:
-        """Mark a position that cannot be measured, as its build fails.
+        """Mark a position as one that cannot be measured, because its build fails.
 
         Raises:
             ValueError: there is no such position, it is one of the ends, or it was measured.
@@ -152,7 +154,7 @@ class Bisection:
 
     @property
     def culprit(self) -> CulpritRange:
-        """The likeliest place of the change: two positions with none to measure between."""
+        """The likeliest range of the culprit, as narrow as revisions that can be measured allow."""
         places = self._places()
         mass = self._mass(places)
         best = int(np.argmax(mass))
@@ -178,14 +180,14 @@ class Bisection:
         return self._culprit(places, int(starts[best]), int(ends[best]), float(held[best]))
 
     def next(self, builds: Sequence[float] | Floats | None = None) -> int:
-        """Return the position at which another run says most for its cost.
+        """Return the position at which another run gives the most information for its cost.
 
         Args:
             builds: cost of the build of every position, in runs; 0 for an existing one. By default
-                :data:`BUILD_COST` for each that was not measured.
+                :data:`BUILD_COST` for each position that was not measured.
 
         Raises:
-            ValueError: costs of another length, or below zero.
+            ValueError: the costs are not one for each position, or a cost is below zero.
         """
         costs = self._costs(builds)
         last = self._count - 1

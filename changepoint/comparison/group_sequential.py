@@ -13,11 +13,10 @@ from scipy.special import stdtrit
 from changepoint.comparison.sequential import SequentialDecision, mean_logarithm
 from changepoint.comparison.spending import nominal_levels
 from changepoint.comparison.verdict import Better, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT
-from changepoint.series import Floats
+from changepoint.series import LARGEST_EXPONENT, Floats
 
 FIRST_LOOK = 3
-"""Blocks before the first look: two deviations from one mean say almost nothing about the noise."""
+"""Blocks before the first look: two values around their mean show almost nothing of the noise."""
 
 LARGEST_LIMIT = 200
 """Largest block limit of a comparison; the boundaries of a thousand take seconds."""
@@ -28,7 +27,7 @@ direction is tolerated. Fewer blocks are not trimmed."""
 
 FLOOR = 0.1
 """Lower bound of a block's deviation, as a share of the smallest effect: quantised differences may
-all be equal, which is no certainty."""
+all be equal, which does not mean that there is no noise."""
 
 
 class GroupSequential:
@@ -38,7 +37,8 @@ class GroupSequential:
     displayed intervals hold together, because each look has its share of the error
     (:mod:`changepoint.comparison.spending`). The noise of a block is assumed normal except for
     single spikes, which are trimmed from ten blocks on (Tukey and McLaughlin, Sankhya A 25, 1963).
-    A large effect is decided after three or four blocks, where bets on signs need six and more.
+    A large effect is decided after three or four blocks, whereas :class:`Sequential`, which bets on
+    signs, needs six and more.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GroupSequential:
     ) -> SequentialDecision:
         """Add a block: the values of its runs on either side.
 
-        Blocks may follow a verdict, up to the limit.
+        More blocks may be added after a verdict, up to the limit.
 
         Raises:
             ValueError: the limit was reached, or a level is missing, not above zero or beyond

@@ -26,8 +26,8 @@ MIN_BATCHED = 16
 """Samples a run needs for a standard error: four batches of four."""
 
 MOST_RUNS = 2000
-"""Maximum runs of a sample. More of them are per-second samples that were not put in a list of
-their own, and their pairs would not fit in memory."""
+"""Maximum runs of a sample. A larger number is probably the per-second samples of one run, passed
+without a list of their own; the pairs of so many values would not fit in memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Compare two sides pair by pair; the answer is valid whenever one stops."""
+"""Compare two sides block by block; the answer is valid whenever the measuring stops."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 
 from changepoint.comparison import sign_bets
 from changepoint.comparison.verdict import Better, Verdict, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT
-from changepoint.series import LARGEST, Floats
+from changepoint.series import LARGEST, LARGEST_EXPONENT, Floats
 from changepoint.to_json import plain
 
 LARGEST_LIMIT = 1000
-"""Largest block limit of a comparison: the cost of each block grows with the square of their
-number."""
+"""Largest block limit of a comparison: the cost of a block grows with the square of the number of
+blocks."""
 
 GUESS = 0.01
-"""Scale of the noise, as a fraction, for the first blocks without a smallest effect."""
+"""Assumed scale of the noise in the first blocks, as a fraction of the level, if the smallest
+effect is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float
 
 
 def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
-    """Return the logarithms of one side's values in a block. Raises ValueError below zero.
+    """Return the logarithms of one side's values in a block.
 
     Raises ValueError, in one sentence with the ``name`` of the side, if there is no level, or one
     is not above zero or beyond 1e300.

@@ -20,7 +20,8 @@ ALTERNATIVES = ((0.98, 0.02), (0.75, 0.25))
 four blocks of three runs show, and a less extreme difference."""
 
 MOSTLY = 0.95
-"""Share to bet on against the claim of at most a half: six good runs in a row refute it."""
+"""Share to bet on against the claim that a side reaches the threshold in at most half of its runs:
+six good runs in a row refute the claim."""
 
 
 class ShareSequential:
@@ -112,7 +113,7 @@ class ShareSequential:
         return SequentialDecision(self._blocks, effect, (low, high), verdict, done)
 
     def _shown(self, wealth: Floats) -> bool:
-        """Whether the evidence of all blocks is strong enough."""
+        """Whether the mean of some bets' wealth (as logarithms) reaches the required evidence."""
         mean = float(np.logaddexp.reduce(wealth)) - math.log(len(wealth))
         return mean >= self._enough
 

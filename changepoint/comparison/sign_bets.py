@@ -1,4 +1,4 @@
-"""A confidence interval from the signs of differences, valid whenever one stops.
+"""Compute a confidence interval from the signs of differences, valid at any number of looks.
 
 Let x_1, x_2, ... be differences, each symmetric about a common centre given those before it. For a
 supposed centre theta write y_i = (x_i - theta) / s_i, with a scale s_i from the values before x_i,
@@ -21,17 +21,18 @@ import math
 
 import numpy as np
 
-from changepoint.detection.effect import MAD_TO_DEVIATION
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import Floats
 
 RATES = np.array([0.3, 0.6, 1.2, 3.0])
-"""Expected centres, in scales: from a third of the noise of a difference, which needs about a
-hundred differences, to several times the noise, where six decide. The wealth is the mean of these
-four, at most log(4) behind the best of them."""
+"""Rates of the bets: each is best for a centre that many scales from zero. The lowest is for a
+third of the noise of a difference, which needs about a hundred differences; the highest for several
+times the noise, where six decide. The wealth is the mean of these four, so its logarithm is at most
+log(4) behind the best of them."""
 
 CLIP = 2.0
-"""A difference further out bets no more than one at 2 scales. One spike in the wrong direction then
-costs a bettor at the lower rates a factor of 2 to 6, not all of the wealth."""
+"""Limit of a difference, in scales: a larger one bets no more than this. One spike in the wrong
+direction then costs a bettor at the lower rates a factor of 2 to 6, not all of the wealth."""
 
 WARM_UP = 3
 """Differences before the scale is estimated; until then the caller's guess is used."""
@@ -50,7 +51,7 @@ def next_scale(past: Floats, guess: float) -> float:
     """
     if len(past) < WARM_UP:
         return guess
-    spread = float(np.median(np.abs(past - np.median(past)))) * MAD_TO_DEVIATION
+    spread = float(np.median(np.abs(past - np.median(past)))) / NORMAL_MEDIAN
     return max(spread, FLOOR * guess)
 
 

@@ -28,8 +28,8 @@ REACH = 8.0
 is 1e-15."""
 
 EXPONENT = 0.5
-"""The spent share of alpha is the share k / n to this power. A small power spends early, because a
-large change, as most remeasured ones are, should show at once."""
+"""The spent share of alpha is the share k / n to this power. A small power spends much in the first
+looks. Most changes that are measured again are large and should show at once."""
 
 
 def spent(share: float) -> float:
@@ -41,8 +41,9 @@ def spent(share: float) -> float:
 def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
     """Return the p-value that is needed at each look at the growing sample.
 
-    A path without drift is ever rejected with probability ``alpha``, above 0 and below .5. There
-    are no looks before ``first``, and the first look gets their share of the error.
+    If nothing differs, any look reaches its p-value with probability ``alpha``, above 0 and below
+    .5. There are no looks before ``first``, and the first look gets the share of the error of the
+    blocks before it.
     """
     edge = REACH * math.sqrt(limit)
     points = int(2.0 * edge / STEP) | 1

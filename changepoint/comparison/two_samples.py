@@ -14,9 +14,9 @@ from scipy.special import ndtri, stdtrit
 from changepoint.comparison import rank_interval, run_levels
 from changepoint.comparison.run_levels import Run, Runs
 from changepoint.comparison.verdict import Better, Verdict, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT, relative
+from changepoint.detection.effect import relative
 from changepoint.noise import quantum
-from changepoint.series import RESOLUTION, Floats
+from changepoint.series import LARGEST_EXPONENT, RESOLUTION, Floats
 from changepoint.to_json import plain
 
 Basis = Literal["ranks", "student", "none"]
@@ -26,11 +26,11 @@ runs for ranks; or nothing, where neither side has a second run."""
 
 @dataclass(frozen=True, slots=True)
 class SampleLevel:
-    """The level of one side of a comparison, with its interval.
+    """The level of one side of a comparison, and how much its runs vary.
 
     level: median of the levels of the runs. spread: their standard deviation, 0 for a single run.
     within: the part of that spread that the runs' own samples explain, 0 if there are none; longer
-    runs reduce it, whereas only more runs reduce the rest. runs: their number.
+    runs reduce this part, whereas only more runs reduce the rest. runs: number of runs.
     """
 
     level: float
@@ -210,8 +210,8 @@ def _shift(
 def _student(base: Floats, head: Floats, confidence: float) -> tuple[float, float]:
     """Return the difference of two means with half its interval (Student's t).
 
-    Student, Biometrika 6, 1908. Two or three runs a side cannot distinguish their variances, and a
-    side with a single run needs the other's.
+    Student, Biometrika 6, 1908. Both sides are assumed to have the same variance: two or three runs
+    a side cannot show that it differs, and a side with a single run shows none.
     """
     n, m = len(base), len(head)
     squares = n * float(np.var(base)) + m * float(np.var(head))

@@ -1,7 +1,8 @@
 """The autocorrelation of a machine, learned from all series that it measured.
 
-One series shows the correlation of its neighbouring positions too roughly to judge a change by it.
-Many series of one machine and step show it together, and new ones start with it.
+One series alone shows the correlation of its neighbouring positions too roughly to judge a change
+by it. Many series of one machine and step together show it well enough, and new series use their
+value from the beginning.
 """
 
 from __future__ import annotations
@@ -17,22 +18,26 @@ FEWEST = 20
 """Fewest positions of a series that takes part: a ladder shows its changes more than its noise."""
 
 ENOUGH = 1000
-"""Pairs of differences of all series from which their correlation counts: its standard error then
-is .03, and of AR(.5) too little is deducted with .07."""
+"""Fewest pairs of neighbouring differences, over all series, from which an autocorrelation is
+learned. Its standard error is then .03. With .07, too little would be deducted for a true
+autocorrelation of .5."""
 
 OUTLYING = 5.0
-"""Deviations of a difference of neighbours from which it is a change or a spike, and left out."""
+"""Difference of two neighbours, in robust deviations, above which it counts as a change or a spike
+and is left out."""
 
 STEP = 0.05
-"""The result is a multiple, so that it stays the same on most nights, as do cached results."""
+"""The learned autocorrelation is rounded to a multiple of this: it then stays the same on most
+nights, and cached results stay valid."""
 
 
 def learned_autocorrelation(collection: Sequence[Floats]) -> float | None:
     """Return the correlation of neighbouring positions of a machine, from 0 to 0.9.
 
-    Pass it to :func:`detect` as ``autocorrelation``. In an autoregression of order one the squared
-    differences at lag one and two are as 1 to 1 + phi, whatever the levels. Both are compared where
-    no difference of neighbours is an outlier, so changes and spikes do not count.
+    Pass it to :func:`detect` as ``autocorrelation``. In an autoregression of order one with the
+    coefficient phi, the squared differences at lag two are 1 + phi times those at lag one, whatever
+    the levels. Triples of values with an outlying difference are left out, so changes and spikes do
+    not count.
 
     Args:
         collection: for each series one value per position, in order, without gaps.

@@ -36,8 +36,9 @@ DOUBTED_DEGREES = 5.0
 underestimated noise costs a false alarm, an overestimated one only some nights of delay."""
 
 WHOLE_SHARE = 0.8
-"""Share of the alarm probability spent on splits of the whole stretch; the rest goes to the more
-numerous splits that end earlier, which only a temporary change of level needs."""
+"""Share of the alarm probability spent on splits whose right side reaches the end of the stretch.
+The rest is for the more numerous splits that end earlier; only a temporary change of level needs
+these."""
 
 
 DIFFERENCE_EFFICIENCY = 2.0 / 3.0
@@ -106,7 +107,7 @@ def moderate(
 
     The arguments are numbers or arrays. within, within_degrees: mean square between replicates.
     size: mean replicates of a position. scatter, between: sum of squares of positions around their
-    levels, and its degrees.
+    levels, and its degrees of freedom. Returns the variance and its degrees of freedom.
     """
     prior = within * (1.0 + size * PRIOR_RATIO)
     # The prior is no more certain than the within variance that it multiplies.
@@ -119,13 +120,13 @@ def moderate(
 
 
 moderated = compiled(moderate)
-"""The same for numbers in compiled code."""
+""":func:`moderate` for single numbers, as compiled code."""
 
 
 def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
     """Sum of squares and degrees of freedom of the positions after each possible end of a split.
 
-    They use differences of neighbours, of which a further change affects only one.
+    The sums are of differences of neighbours, because a further change affects only one of them.
     """
     gaps = 1.0 / replicates.counts[:-1] + 1.0 / replicates.counts[1:]
     steps = np.concatenate((np.diff(replicates.means) ** 2 / gaps, [0.0]))
@@ -135,10 +136,10 @@ def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
 
 
 def best_split(replicates: Replicates, floor: float, phi: float = 0.0) -> Split:
-    """The least likely split of the stretch, with a p-value corrected for the selection.
+    """Find the most significant split of a series, with a p-value corrected for the selection.
 
-    Bonferroni over all pairs (tau, kappa). Needs replicates and at least two positions. phi: known
-    autocorrelation of the positions.
+    The correction is Bonferroni's, over all pairs of a split tau and an end kappa. Needs replicates
+    and at least two positions. phi: known autocorrelation of the positions.
     """
     count = len(replicates.counts)
     tau, kappa = (a + 1 for a in np.triu_indices(count, k=1))

@@ -12,7 +12,7 @@ import numpy as np
 
 from changepoint.detection.scan import Sums, squared_differences, squared_error
 from changepoint.jit import compiled
-from changepoint.series import Floats
+from changepoint.series import TIE, Floats
 
 BLOCK = 64
 """Values per block. Smaller blocks are more numerous; larger ones have wider bounds."""
@@ -20,9 +20,6 @@ BLOCK = 64
 LOW, HIGH, MEAN, REST, ONE, TWO, COLUMNS = range(7)
 """Columns of a block: the reach of the running sum below and above the line between its ends, the
 mean, the squared error around it, and the squared differences at lag one and two."""
-
-SLACK = 1.0 + 1e-9
-"""Factor by which a bound is increased against its rounding error."""
 
 
 @compiled
@@ -86,7 +83,8 @@ def best_split(
 ) -> tuple[float, int]:
     """Find the best split of a part of a series into two levels, with the help of block sums.
 
-    Both are equal except for ties by rounding, where nothing changes at all.
+    Returns (gain, place), as :func:`changepoint.detection.scan.best_gain` without block sums does.
+    Splits may only differ between the two where rounding decides among equal gains.
     """
     n = stop - start
     if n < 2 * least:
@@ -107,7 +105,7 @@ def best_split(
             k = float(tau - start)
             excess = total[tau] - total[start] - k * mean
             reach = max(-(excess + blocks[j, LOW]), excess + blocks[j, HIGH])
-            hopeful |= reach * reach * SLACK >= best * (k * (n - k))
+            hopeful |= reach * reach >= TIE * best * (k * (n - k))
         if hopeful:
             inner = (j * BLOCK + 1, (j + 1) * BLOCK - 1, 1)
             best, at = _scanned(total, whole, inner, best, at)
@@ -122,10 +120,10 @@ def _scanned(
     best: float,
     at: int,
 ) -> tuple[float, int]:
-    """Return the better split of a known one and those at some places; the earlier of equal ones.
+    """Return the best of a known split and the splits at some places; the earlier of equal ones.
 
     whole: start and stop of the stretch, and its mean. places: first and last place, and the step
-    between them. Gains omit the factor stop - start, as the known one does.
+    between them. best, at: gain and place of the known split. Gains omit the factor stop - start.
     """
     start, stop, mean = whole
     first, last, step = places

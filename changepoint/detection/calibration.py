@@ -23,14 +23,13 @@ LENGTHS = (12.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
 """Numbers of positions with known factors; the logarithm of n interpolates in between."""
 
 NIGHTLY = (0.028, 0.037, 0.040, 0.044, 0.0475, 0.050, 0.051)
-"""Nights with a new alarm, per ``h exp(-h/2)``. Longer series use the last value: only the end of a
+"""Factor of the rate of new alarms per night in an unchanged series: the rate divided by ``h
+exp(-h/2)``, for each of ``LENGTHS``. Longer series use the last value, because only the end of a
 series changes on a night."""
 
 SINGLE = (0.057, 0.11, 0.19, 0.29, 0.46, 0.60, 0.81)
-"""Unchanged series whose first look is an alarm, per ``h exp(-h/2)``."""
-
-GROWTH = 0.2
-"""Increase of ``SINGLE`` per doubling beyond the longest length."""
+"""Factor of the probability that the first look at an unchanged series raises an alarm: the
+probability divided by ``h exp(-h/2)``, for each of ``LENGTHS``."""
 
 CAUTION = 1.3
 """Factor by which the planned alarms stay below the budget: values with heavier tails than normal
@@ -65,4 +64,5 @@ def pvalue(positions: int, strength: float) -> float:
 @lru_cache(maxsize=1024)
 def _single(positions: int) -> float:
     factor = float(np.interp(math.log(positions), np.log(LENGTHS), SINGLE))
-    return factor + GROWTH * max(math.log2(positions / LENGTHS[-1]), 0.0)
+    # It grows with the logarithm of the length.
+    return factor + (SINGLE[-1] - SINGLE[-2]) * max(math.log2(positions / LENGTHS[-1]), 0.0)

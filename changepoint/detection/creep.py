@@ -26,6 +26,7 @@ from scipy.special import stdtr, stdtrit
 from changepoint.comparison.verdict import Better
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.ladder import floor_of
+from changepoint.detection.scan import MAX_PHI
 from changepoint.detection.step_design import StepDesign
 from changepoint.model import Position
 from changepoint.noise import CLIP, NORMAL_MEDIAN, clip_replicates
@@ -50,17 +51,16 @@ creep in one of 60 positions has a probability of at most .001: short series, wh
 evidence, get most of it. Simulated: ``python -m changepoint.evaluate creep``."""
 
 DEPENDENCE = 2.0
-"""Standard errors that are added to the autocorrelation of the residuals. A night that is slow
-because the night before was is no creep, and ten nights do not show which of the two it is."""
-
-LARGEST_PHI = 0.9
-"""Largest autocorrelation: beyond it a level has no meaning."""
+"""Standard errors that are added to the autocorrelation of the residuals. Nights may be slow only
+because the nights before them were slow, which is no creep; a short series cannot show the
+difference."""
 
 RUNS = 3
-"""Fewest runs whose mean is the level at an end."""
+"""Fewest runs whose mean is the level at the anchor, or at the newest end."""
 
 SHARE, MOST_POSITIONS = 10, 10
-"""The level at an end is the mean of a tenth of the positions, at most ten."""
+"""The level at the anchor, or at the newest end, is the mean of a tenth of the positions, but at
+most of ten."""
 
 CLIPPINGS = 3
 """Times that residuals are clipped and the line is fitted again."""
@@ -78,9 +78,9 @@ Interval = tuple[float, float]
 class PositionShare:
     """The share of one revision in a creep, as a fraction of the level at the anchor.
 
-    position: label of the revision that the change came with. step: whether it is a change point
-    that was reported by itself; it is then no part of the creep, and ``effect`` is relative to the
-    level before.
+    position: label of the revision that the change came with. step: whether this change was
+    reported as a change point of its own. Such a step is no part of the creep, and its ``effect``
+    is relative to the level before it.
     """
 
     position: Position
@@ -95,11 +95,11 @@ class Creep:
 
     anchor, position: labels of the first and the newest position. before: level at the anchor.
     after: level of the newest positions without the reported steps, both in the unit of the values.
-    effect: (after - before) / before, with its 95 % interval. pvalue: of the slope, one search.
-    absorbed: labels of reported changes that are the creep's own, because it explains them better.
-    contributions: the largest, in the order of the line, and all reported steps. remainder: the
-    part of the effect that no listed revision has, so that the effects of all contributions which
-    are no steps, and the remainder, sum to ``effect``.
+    effect: (after - before) / before, with its 95 % interval. pvalue: of the slope, in one search.
+    absorbed: labels of reported changes that count as part of the creep, because a slope explains
+    them better than a step. contributions: the revisions with the largest contributions, in the
+    order of the line, and all reported steps. remainder: the contribution of all other revisions:
+    together with the listed contributions, without the steps, it sums to ``effect``.
     """
 
     anchor: Position
@@ -131,11 +131,13 @@ def creep(
         values: the series in order from the anchor on, one-dimensional; None and nan are missing.
         positions: label of each value's position, sorted, as for :func:`changepoint.detect`.
         changes: labels of the positions of changes that were reported; their steps are subtracted,
-            unless the creep explains them better.
-        elsewhere: labels of changes that series measured with this one show: always subtracted.
-        smallest: smallest cumulative change that matters, as a fraction. A creep that is smaller
-            than this together with the reported improvements has been made up for, and is none.
-        better: the good direction of the level. Only a change in the other one is a creep.
+            unless a slope explains them better.
+        elsewhere: labels of changes found in other series of the same runs: these steps are always
+            subtracted.
+        smallest: smallest cumulative change that matters, as a fraction. The creep together with
+            the reported improvements must also be at least this large; otherwise the improvements
+            have made up for the creep, and none is returned.
+        better: the good direction of the level. A creep is a change in the other direction.
         most: how many revisions are listed, those that changed most.
 
     Returns:
@@ -150,7 +152,7 @@ def creep(
 
 
 class CreepTest:
-    """The test of :func:`creep` for a series that is tested more than once, with other steps.
+    """The test of :func:`creep` for a series that is tested several times with different steps.
 
     Takes the values and positions of ``creep`` and raises its ValueError.
     """
@@ -187,7 +189,10 @@ def _described(
     better: Better,
     most: int,
 ) -> Creep | None:
-    """The creep that a fit shows; None if it shows none. steps: before any was absorbed."""
+    """Return the creep that a fit shows; None if it shows none.
+
+    steps: the reported steps, including those that count as part of the creep.
+    """
     sign = -1.0 if better == "higher" else 1.0
     pvalue = fit.pvalue(sign)
     whole = float(fit.ends @ fit.means)
@@ -219,7 +224,7 @@ def _described(
 def _ordinals(labels: Sequence[Position], changes: Sequence[Position]) -> list[int]:
     """Return the ordinals of the positions of changes, each once.
 
-    A position that the series lacks is left out, and the first, where nothing can change.
+    Positions that the series lacks are left out, and so is the first one, where nothing can change.
     """
     found = {(bisect_left(labels, at), at) for at in changes}
     return sorted(
@@ -232,9 +237,10 @@ class _Fit:
     """A straight slope and steps, fitted to the logarithms of the mean of each position.
 
     means: (positions,), outliers clipped. design: the slope and the steps, with the number of
-    replicates of each mean. ends: (positions,) weights of the means in the creep; anchor: those of
-    the level at the anchor. variance, degrees: of one value, including the dependence of
-    neighbours.
+    replicates of each mean. ends: (positions,) weights of the means in the size of the creep;
+    anchor: (positions,) weights of the means in the level at the anchor. variance, degrees:
+    variance of one value, increased for the dependence of neighbours, and its degrees of freedom.
+    limit: largest significant p-value.
     """
 
     means: Floats
@@ -247,7 +253,7 @@ class _Fit:
 
     @property
     def steps(self) -> list[int]:
-        """The ordinals of the steps."""
+        """The ordinals of the positions at which the fit has a step."""
         return [int(at) for at in self.design.steps]
 
     @property
@@ -269,7 +275,8 @@ class _Fit:
     ) -> tuple[tuple[PositionShare, ...], tuple[float, Interval]]:
         """Return the largest contributions to the creep, and the remainder with its interval.
 
-        scale: from a sum of logarithms to the effect, so that relative effects can be added.
+        scale: factor from a change of the logarithm to a relative effect, so that effects can be
+        added. most: how many revisions to list.
         """
 
         def scaled(weights: Floats) -> tuple[float, Interval]:
@@ -277,7 +284,7 @@ class _Fit:
             return scale * value, (scale * (value - margin), scale * (value + margin))
 
         def difference(at: int) -> Floats:
-            """The weights of the change at a position, without a step there."""
+            """Return the weights of the means in the change at a position, without a step there."""
             weights = np.zeros(len(self.means))
             weights[at], weights[at - 1] = 1.0, -1.0
             for number, step in enumerate(self.steps):
@@ -310,7 +317,7 @@ class _Fit:
 class _Summary:
     """The logarithms of a series by position, without outlying replicates.
 
-    floor: the least variance of one.
+    floor: the least variance to assume for one value.
     """
 
     replicates: Replicates
@@ -318,7 +325,7 @@ class _Summary:
 
 
 def _summary(series: GroupedSeries) -> _Summary | None:
-    """Summarise the logarithms of a series; None if a value has none."""
+    """Summarise the logarithms of a series; None if a value is not positive."""
     if not np.all(series.measured > 0.0):
         return None
     logs = np.log(series.measured)
@@ -327,7 +334,11 @@ def _summary(series: GroupedSeries) -> _Summary | None:
 
 
 def _fitted(summary: _Summary, steps: Sequence[int], sure: Sequence[int]) -> _Fit | None:
-    """Fit a slope and steps to a series; return None if it has too few positions."""
+    """Fit a slope and steps to a series; return None if it has too few positions.
+
+    sure: steps that are always part of the fit. Other steps are left out where the slope explains
+    them better.
+    """
     replicates, floor = summary.replicates, summary.floor
     count = len(replicates.means)
     replicated = replicates.replicated
@@ -363,7 +374,10 @@ def _fitted(summary: _Summary, steps: Sequence[int], sure: Sequence[int]) -> _Fi
 def _without_absorbed(
     replicates: Replicates, steps: Sequence[int], sure: Sequence[int]
 ) -> list[int]:
-    """Return the steps that explain more than a slope in their place, and the certain ones."""
+    """Return the steps that stay in the fit: all ``sure`` ones, and those better than a slope.
+
+    A step stays if it explains more of the scatter than the slope of the whole series does.
+    """
     doubtful = [at for at in steps if at not in sure]
     if not doubtful:
         return sorted(sure)
@@ -394,7 +408,8 @@ def _clipped(
 ) -> tuple[Floats, Floats]:
     """Return the means with outliers clipped around the fit, and the residuals of the fit.
 
-    least: (positions,) variance that a mean has at least.
+    least: (positions,) lower bound of the variance of each mean. free: degrees of freedom of the
+    fit.
     """
     kept = means
     residuals = kept - design.combined(design.fit(kept))
@@ -413,13 +428,14 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
     """Return the autocorrelation of the residuals, corrected for bias, plus a safety margin.
 
     The bias around a fit with s figures is - s (1 + 3 phi) / n (Marriott and Pope, Biometrika 41,
-    1954). late: 0 for a short series with replicates, of which none is assumed.
+    1954). fitted: number s of fitted figures. late: factor of the result, from 0 for a short series
+    with replicates, where no dependence is assumed, to 1.
     """
     count = len(residuals)
     square = float(np.sum(residuals**2))
     raw = float(np.sum(residuals[1:] * residuals[:-1])) / square if square > 0.0 else 0.0
     corrected = raw + fitted / count * (1.0 + 3.0 * max(raw, 0.0))
-    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), LARGEST_PHI)
+    return late * min(max(corrected + DEPENDENCE / math.sqrt(count), 0.0), MAX_PHI)
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ from changepoint.detection.between_positions import (
     Replicates,
     is_replicated,
 )
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
 from changepoint.detection.method import FoundChange, MethodResult, Request
@@ -46,11 +47,8 @@ from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
-"""Maximum positions of a ladder, a series that is measured at once, unless its noise is known."""
-
-LEAST_REPLICATED = 2
-"""Minimum positions of a side with several runs per position: a spike no longer affects a whole
-position."""
+"""Maximum positions of a ladder (a series that is measured at once) whose noise is not known from
+other series."""
 
 LEEWAY = 2.0
 """Factor for clipping means of replicates, relative to single values: spikes among replicates have
@@ -61,14 +59,16 @@ REPEATS = 0.5
 half the smallest difference."""
 
 Known = tuple[float, float, float, float, float]
-"""What else than the series shows its noise: the last five of :class:`scan.Sizes`."""
+"""What is known of the noise besides the series itself: the fields ``prior``, ``sure``,
+``doubted``, ``phi`` and ``trust`` of :class:`scan.Sizes`."""
 
 UNKNOWN: Known = (0.0, 0.0, 0.0, -1.0, 1.0)
-"""Nothing: single values, whose autocorrelation is estimated."""
+"""Nothing is known of the noise: the values are single ones, and their autocorrelation is
+estimated."""
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """The changes of a series in order. Only ladders use the seed."""
+    """Find the changes of a series, in order. Only ladders use the seed."""
     replicated = is_replicated(np.diff(series.offsets))
     if replicated:
         return _replicated(series, request)
@@ -88,7 +88,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 
 def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
-    """The changes of a series with replicates, and of its newest positions by themselves."""
+    """Find the changes of a series with replicates, and test its newest positions separately."""
     replicates = Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
     first_new = series.positions - newest.NEWEST
     if series.positions <= LADDER:
@@ -102,7 +102,7 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
         # A ladder does not guard against autocorrelation and ramps: these guards count gradually.
         trust = min(series.positions / LADDER - 1.0, 1.0)
         known = (*_prior(replicates), _phi(request), trust)
-        places, strengths = changes(values, limit, floor, LEAST_REPLICATED, LEEWAY, known)
+        places, strengths = changes(values, limit, floor, MIN_VALUES, LEEWAY, known)
         found = zip(places.tolist(), strengths.tolist(), strict=True)
         result = outcome(series.positions, limit, found, known)
     # The scan places a step of the newest night some nights too early, if it finds one.
@@ -113,10 +113,10 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
 
 
 def _prior(replicates: Replicates) -> tuple[float, float, float]:
-    """What replicates show of the noise of a position: ``prior``, ``sure`` and ``doubted``.
+    """Return the noise of a position as its replicates show it: ``prior``, ``sure``, ``doubted``.
 
-    As in the position test of a ladder, so the noise of a line is the same on both sides of
-    ``LADDER``.
+    The estimate equals that of the position test of a ladder, so the noise of a line is the same on
+    both sides of ``LADDER``.
     """
     within, degrees = replicates.within()
     size = float(np.mean(replicates.counts))
@@ -133,10 +133,11 @@ def _phi(request: Request) -> float:
 def outcome(
     positions: int, limit: float, changes: Iterable[tuple[int, float]], known: Known = UNKNOWN
 ) -> MethodResult:
-    """The result of a search from the place and strength of each change, and its limit."""
+    """Convert changes, as (place, strength), and the limit of their search to a result."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
+    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else LEAST
+    needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 
@@ -163,7 +164,7 @@ def equal_neighbours(values: Floats) -> int:
 
 @compiled
 def floor_of(values: Floats, equal: int) -> float:
-    """Return the smallest standard deviation to assume: half of the unit that values come in.
+    """Return the smallest standard deviation to assume: half of the values' quantisation step.
 
     values: (n,), n >= 2. equal: number of values equal to the previous one.
     """
@@ -182,10 +183,11 @@ def floor_of(values: Floats, equal: int) -> float:
 def changes(
     values: Floats, limit: float, floor: float, least: int, leeway: float, known: Known
 ) -> tuple[Ints, Floats]:
-    """The changes of a series with one value per position in one pass: places and strengths.
+    """Find all changes of a series with one value per position: their places and strengths.
 
     values: (n,), n >= 2. limit: least strength of a change. floor: lower bound of the deviation.
-    least: minimum values of a side. leeway: factor of the clipping limit. known: of the noise.
+    least: minimum values of a side. leeway: factor of the clipping limit. known: what else is known
+    of the noise.
     """
     y, sums, scale = prepared(values, floor, leeway)
     memo = memo_of(y, sums)
@@ -238,8 +240,8 @@ def searched(
     """Find changes, as :func:`changes` does, in values that :func:`prepared` has clipped.
 
     y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
-    share of clipped ones. known: what else shows the noise. memo, inner: cached stretches and inner
-    intervals.
+    share of clipped ones. known: what else is known of the noise. memo, inner: cached stretches and
+    inner intervals.
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
@@ -257,7 +259,7 @@ def searched(
 def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> tuple[Ints, float]:
     """Return the found changes with the best rejected split, and the remaining squared error.
 
-    If that split is a change, the noise around it is smaller.
+    The rejected split may be a change; without it, the noise would then be overestimated.
     """
     best = 0.0
     at = -1

@@ -11,18 +11,20 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from changepoint.detection.scan import NORMAL_MEDIAN
+from changepoint.detection.scan import HALF_WINDOW
 from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import RESOLUTION, Floats, Ints
 
-NEIGHBOURS = 11
+NEIGHBOURS = HALF_WINDOW + 1 + HALF_WINDOW
 """Size of the window, including the value itself, whose median the value is compared with. The
 window is small enough for its median to follow a drift or an undetected step, and large enough for
 the value itself to hardly move the median."""
 
 OUTSIDE = 2.5
-"""Robust deviations beyond which the values at the very end may be a step too recent to be found.
-At 3.7, the first values of a step of five deviations would often not count as one."""
+"""Distance from the neighbours, in robust deviations, beyond which the last values may belong to a
+step that is too recent to be found. With 3.7, the first values after a step of five deviations
+would often not be recognised."""
 
 CLIP = 3.7
 """Robust deviations at which a deviation is clipped for a mean or a correlation."""
@@ -128,9 +130,10 @@ def innovations(values: Floats, middles: Floats, edges: Ints, scale: float) -> F
 def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, Floats]:
     """Return by how much each replicate differs from the median of its position.
 
-    There is one deviation less than replicates. Of an odd number, one is the median and its
-    deviation says nothing. Of an even number, the two in the middle are equally far, and one of
-    them times the square root of 2 represents both (Hines and O'Hara Hines, Biometrics 56, 2000).
+    There is one deviation less than replicates. Of an odd number of replicates, one is the median
+    itself, and its deviation of 0 is left out. Of an even number, the two in the middle have equal
+    deviations, and one deviation times the square root of 2 replaces both (Hines and O'Hara Hines,
+    Biometrics 56, 2000).
     """
     positions = len(offsets) - 1
     out = np.empty(max(len(values) - positions, 0))

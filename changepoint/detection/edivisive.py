@@ -1,18 +1,21 @@
 """Hierarchical divisive estimation of change points with replicates: the method "edivisive".
 
-A stretch is split if both questions are answered with yes:
+A stretch is split if the answer to both questions is yes:
 
-1. Do its values have more than one distribution? The energy statistic, maximised over all splits
-and tested by permutation of the values. Exact for noise of any shape, as long as replicates of a
-position are independent. 2. Does the difference exceed that between any two positions
-(between_positions)? This test also decides the place. Without replicates a value is a position,
-question 1 has answered this one, and the energy statistic decides the place.
+1. Do its values have more than one distribution? The test is the energy statistic, maximised over
+all splits, with a p-value from permutations of the values. It is exact for noise of any shape, as
+long as replicates of a position are independent.
+
+2. Does the difference exceed the usual difference between two positions (between_positions)? This
+test also decides the place of the split. Without replicates every value is a position of its own:
+question 2 is then left out, and the energy statistic decides the place.
 
 Both sides are then searched in the same way.
 """
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -30,30 +33,31 @@ NIGHTS_PER_LADDER = 10
 and its ten or so positions represent the nights that could have raised an alarm."""
 
 NIGHTS_PER_SERIES = 2
-"""The same for a series without replicates, which is searched again every night. Some of the
-nights' alarms repeat that of the night before: with two nights, the measured rate of new alarms is
-near the budget; with three it exceeds the budget."""
+"""Nights whose alarms one search of a series without replicates may spend. Such a series is
+searched again every night, and some of the nights' alarms repeat that of the night before: with two
+nights, the measured rate of new alarms is near the budget; with three it exceeds the budget."""
 
 PERMUTATION_LIMIT = 0.01
-"""Limit of the permutation's p-value with replicates: of five positions with three replicates, one
-against four has p = 2/455 however large the step. The position test does not have this limit and is
-held to the alarm probability. Two positions of three replicates (p = .1) and three (p = .024) can
-reach neither."""
+"""Limit of the permutation's p-value with replicates. It cannot be as small as the alarm
+probability: of five positions with three replicates, one against four has p = 2/455 however large
+the step. The position test is held to the alarm probability instead. Ladders of two positions (p =
+.1) or three (p = .024), with three replicates each, never pass this limit."""
 
 EXCEEDING = 5
-"""Number of permuted maxima, including the observed one, that decide at the limit. With five,
-randomness in the permutations changes p there by less than half, and a night's search still ends.
-"""
+"""Number of permuted maxima, including the observed one, that a p-value at the limit is computed
+from. It decides how many permutations are made. With five, randomness changes p there by less than
+half, and a night's search still ends."""
 
 MIN_PERMUTATIONS = 1_999
-"""Fewest permutations: with fewer, randomness changes the p-value."""
+"""Minimum number of permutations: with fewer, randomness changes the p-value too much."""
 MAX_PERMUTATIONS = 99_999
-"""Most permutations: with more, the search of a night takes too long."""
+"""Maximum number of permutations: with more, the search of a night takes too long."""
 
 ENUMERATED = 400_000
-"""Most arrangements that are all counted, in .2 s. Where the exact p-value is near the limit, draws
-would decide by chance: of five positions of two replicates, two against three have p = 2/210 at a
-limit of .01. Four positions of three have 369,600 arrangements."""
+"""Maximum number of arrangements for an exact p-value from all of them, which takes .2 s. Where the
+exact p-value is near the limit, random draws would decide by chance: of five positions of two
+replicates, two against three have p = 2/210 at a limit of .01. Four positions of three replicates
+have 369,600 arrangements."""
 
 WINDOW = 400
 """Positions searched at once, because the cost is quadratic. Longer stretches are searched in
@@ -79,16 +83,15 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     return MethodResult(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, needs)
 
 
-def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
+def _needed(counts: Ints, probability: float, _: float, behind: int) -> float:
     """Return the smallest step that this method can detect with the given replicates."""
     replicated = is_replicated(counts)
     positions, values = len(counts), int(np.sum(counts))
-    # The smallest p-value of permutations belongs to sides of equal size.
-    orders = float(comb(values, int(np.sum(counts[: positions // 2]))))
+    orders = float(comb(values, int(np.sum(counts[: positions - behind]))))
     if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
-        return power.NOTHING
+        return math.inf
     if replicated:
-        return power.by_position_test(counts, probability, tails)
+        return power.by_position_test(counts, probability)
     degrees = positions - 2.0
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
     return power.by_deviation(limit, degrees)

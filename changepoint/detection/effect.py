@@ -12,6 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection import effect_kernels
 from changepoint.detection.between_positions import is_replicated
+from changepoint.detection.scan import MAX_PHI
 from changepoint.model import Noise, SegmentLevel
 from changepoint.noise import (
     CLIP,
@@ -23,31 +24,22 @@ from changepoint.noise import (
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 PLANNED = 0.97
-"""Nominal confidence of the intervals. With the effects that the model omits, they contain the
-truth at 95 %: the selection of the place, the size that a step needed to be found, two modes, and
-the dependence of the clipping on the data. The value is empirical: with nominal 95 %, 92 to 95 % of
-2000 steps per kind of noise were contained (``evaluate.coverage``, seed 5001); 97 % was then
-verified with other seeds (docs/internals/statistics.md)."""
+"""Nominal confidence of the intervals. Their real coverage is 95 %, because the model omits some
+effects: the selection of the place, the size that a step needs to be found, two modes, and the
+dependence of the clipping on the data. The value is empirical: with nominal 95 %, the intervals
+contained 92 to 95 % of 2000 steps per kind of noise (``evaluate.coverage``, seed 5001); 97 % was
+then verified with other seeds (docs/internals/statistics.md)."""
 
 LOCATION_DROP = -2.0 * math.log(1.0 - math.sqrt(PLANNED))
 """A position is in the interval if moving the change there costs less than this many noise
 variances of squared error: the quantile of the likelihood ratio for a change point, whose
 distribution is (1 - exp(-x/2))^2 (Siegmund, Annals of Statistics 16, 1988)."""
 
-MAD_TO_DEVIATION = 1.0 / NORMAL_MEDIAN
-"""Ratio of the standard deviation of normal values to their median absolute deviation."""
-
 NORMAL_PLANNED = float(ndtri(0.5 + PLANNED / 2.0))
-"""Two-sided quantile of the normal distribution."""
+"""Two-sided quantile of the normal distribution for the confidence ``PLANNED``."""
 
 FEWEST = 10
 """Fewest positions for estimating the shape of the noise."""
-
-LARGEST_EXPONENT = effect_kernels.LARGEST_EXPONENT
-"""exp() of more overflows a double."""
-
-MAX_PHI = 0.9
-"""Largest autocorrelation in intervals: beyond it a level has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +62,9 @@ class SegmentedSeries:
 class Means:
     """One value for each position: the mean of its replicates after clipping outliers.
 
-    means: (positions,). squares, moved: sums of squares around them and clipped values; empty where
-    every position is one value.
+    means: (positions,). squares: (positions,) sum of squares of the replicates around each mean.
+    moved: (positions,) number of clipped replicates. Both are empty where every position is one
+    value.
     """
 
     means: Floats
@@ -116,7 +109,7 @@ def measure(
 ) -> SegmentedSeries:
     """Measure the effects and intervals of a series at its changes, given as position numbers.
 
-    ``means`` are the series' own, for a caller that has them.
+    ``means`` are the means of the series, if the caller has computed them already.
     """
     means = means if means is not None else Means.of(series)
     edges = np.array([0, *changes, series.positions], dtype=np.int64)
@@ -197,10 +190,11 @@ def _dependence(autocorrelation: float, n: int) -> tuple[float, float]:
     """Return the autocorrelation to use for intervals, and the degrees of freedom left.
 
     The estimate has a variance of 1/n if nothing is correlated, so it is shrunk by the factor 1 - 1
-    / (n phi^2); a smaller or negative one counts as none (the positive part of James and Stein's
-    estimator). The variance of a mean of an autoregression is s / (1 - phi)^2, where s is that of
-    its innovations. The variances of the logarithms of both parts are 2 / n and 4 (1 + phi) / (1 -
-    phi) / n, and 2 / n is that of a variance with n degrees.
+    / (n phi^2); an estimate that is negative, or too small for this factor, counts as 0 (the
+    positive part of James and Stein's estimator). The variance of a mean of an autoregression is s
+    / (1 - phi)^2, where s is that of its innovations. The logarithms of s and of (1 - phi)^2 have
+    the variances 2 / n and 4 (1 + phi) / (1 - phi) / n. The degrees of freedom, as a share of n,
+    follow because the logarithm of a variance with n degrees has the variance 2 / n.
     """
     square = autocorrelation * autocorrelation
     if autocorrelation <= 0.0 or n * square <= 1.0:

@@ -14,38 +14,22 @@ from changepoint.detection.between_positions import moderated
 from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
 from changepoint.noise import CLIP, NORMAL_QUANTILE, PAIR_QUANTILE
-from changepoint.series import RESOLUTION, Floats, Ints
+from changepoint.series import LARGEST_EXPONENT, RESOLUTION, Floats, Ints
 
-COUNT = 0
-"""Measured values."""
-POSITIONS = 1
-"""Measured positions."""
-CENTRE = 2
-"""Robust mean of the values."""
-SCATTER = 3
-"""Sum of squares of the position means, weighted by their counts, around the centre."""
-INNER = 4
-"""Sum of squares of replicates around their position."""
-MOVED = 5
-"""Number of clipped values, alone or with their position."""
-LOW = 6
-"""Lower clipping limit of positions; the lowest position where none can be an outlier."""
-HIGH = 7
-"""Upper clipping limit of positions; the highest position where none can be an outlier."""
-MIDDLE = 8
-"""Median of the position means."""
-GAP = 9
-"""Smallest difference between unequal values, inf without any."""
-REPEATS = 10
-"""1 if values repeat."""
-COLUMNS = 11
-"""Columns of the table."""
+COUNT, POSITIONS, CENTRE, SCATTER, INNER, MOVED, LOW, HIGH, MIDDLE, GAP, REPEATS, COLUMNS = range(
+    12
+)
+"""Columns of a segment.
+
+Measured values and positions. The robust mean of the values. Sums of squares: of the position
+means, weighted by their counts, around the centre; of replicates around their position. Number of
+clipped values, alone or with their position. Lower and upper clipping limit of positions, or the
+lowest and highest position where none can be an outlier. Median of the position means. Smallest
+difference between unequal values, inf without any; 1 if values repeat.
+"""
 
 FEWEST_CLIPPED = 4
 """Fewest positions of a segment in which one can be an outlier."""
-
-LARGEST_EXPONENT = 700.0
-"""exp() of more overflows a double."""
 
 
 @compiled
@@ -186,7 +170,7 @@ def _noise(
 ) -> tuple[float, float]:
     """Return the variance of one value around two levels, and its degrees of freedom.
 
-    It is that of an independent value: the effect of dependence on the variance of a mean is not
+    The values count as independent: the effect of dependence on the variance of a mean is not
     included.
     """
     u, v = units
@@ -230,8 +214,8 @@ def effects(table: Floats, levels: Floats, unit: float, phi: float, quantiles: F
 
     Returns (segments - 1, 2).
 
-    levels: (segments,) in the caller's unit; ``unit`` converts from the scaled one. quantiles:
-    Student's, (segments - 1,).
+    levels: (segments,) in the caller's unit; ``unit`` converts from the unit of the scaled series.
+    quantiles: Student's, (segments - 1,).
     """
     out = np.empty((len(table) - 1, 2))
     for c in range(len(out)):
@@ -277,7 +261,8 @@ def places(
 
     Returns (segments - 1, 2).
 
-    drops: (segments - 1,) the squared error, in noise variances, that a split there may cost.
+    drops: (segments - 1,) how much squared error, in noise variances, a split at such a position
+    may cost compared with the best place.
     """
     out = np.empty((len(table) - 1, 2), np.int64)
     scratch = np.empty(len(means))

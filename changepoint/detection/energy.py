@@ -18,14 +18,10 @@ from scipy.special import gammaln
 
 from changepoint.jit import compiled
 from changepoint.seed import shuffle
-from changepoint.series import Floats, Ints
+from changepoint.series import TIE, Floats, Ints
 
 MIN_VALUES = 2
 """Minimum values of a side of a split: a single value may be a spike."""
-
-TIE = 1.0 - 1e-9
-"""Ratio from which a permuted maximum counts as equal to the observed one: sums of the same numbers
-in another order differ in their last digits, and a missed tie would make p too small."""
 
 
 @compiled
@@ -85,7 +81,7 @@ def arrangements(offsets: Ints) -> float:
 
 @compiled
 def exact_pvalue(values: Floats, offsets: Ints, observed: float) -> float:
-    """Return the share of all arrangements of the values with a statistic as large as observed.
+    """Return the share of all arrangements with a statistic at least as large as ``observed``.
 
     values: (n,), offsets: (positions + 1,), observed: the maximum Q of ``values``. This is the
     exact p-value of the permutation test.
@@ -124,9 +120,9 @@ def permutation_pvalue(
 ) -> float:
     """Return the p-value of an observed statistic from random shuffles of the values.
 
-    k of the n shuffled series have a maximum at least as large. The function stops and returns 1 as
-    soon as p certainly exceeds ``limit``: the exact p-value of an insignificant split is not
-    needed.
+    The p-value is (k + 1) / (n + 1), if k of n shuffled series have a statistic at least as large
+    as ``observed``. The function stops and returns 1 as soon as the p-value surely exceeds
+    ``limit``, because an insignificant split needs no exact p-value.
     """
     shuffled = values.copy()
     state = np.uint64(seed)

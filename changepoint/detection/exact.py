@@ -37,7 +37,8 @@ def exact_changes(
     """Return the changes between adjacent positions of a series of exact values.
 
     The level of a position is the median of its values. The ``effect_interval`` of a change is
-    ``floor`` wide on each side, its p-value 0. A creep whose steps are all smaller has no changes.
+    ``floor`` wide on each side, its p-value 0. If every step of a creep is smaller than the limits,
+    the creep gives no change.
 
     Args:
         values: (n,) finite values.

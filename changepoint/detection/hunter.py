@@ -23,8 +23,9 @@ WINDOW = 50
 """Values in a window, Otava's default."""
 
 PVALUE_PER_ALARM = 0.002
-"""Limit of the p-value per requested alarm in 1000 nights: Otava's default at our default. The
-limit scales with the budget; Hunter's actual alarm rate differs (docs/internals/hunter.md)."""
+"""Limit of the p-value, divided by ``alarms_per_1000``: the default budget of 0.5 gives Otava's
+default limit of .001. The limit scales with the budget; Hunter's actual alarm rate differs
+(docs/internals/hunter.md)."""
 
 STRICT, LOOSE = 0.05, 0.5
 """Thresholds of the limit: a candidate may have ten times the p-value of a change if the limit is
@@ -55,13 +56,14 @@ def points(
     Values are (n,).
 
     Args:
-        values: one-dimensional. Otava replaces a missing value by the one before (the one after,
-            at the start), and its index may be that of a repeated value; the corrected
-            variant leaves missing values out.
+        values: one-dimensional. Otava replaces a missing value by the one before (the one after, at
+            the start), and its index may be that of a repeated value; the corrected variant leaves
+            missing values out.
         window: values of the series in which a change is first searched.
-        max_pvalue: a change's p-value is below this one. It is the p-value of a t-test that
-            ignores the selection of the split, except in the corrected variant.
-        min_magnitude: a relative change, as a fraction of the lower level, that a change exceeds.
+        max_pvalue: the p-value of a reported change is below this limit. The t-test ignores the
+            selection of the split, except in the corrected variant.
+        min_magnitude: relative change, as a fraction of the lower level, that a reported change
+            exceeds.
         corrected: see ``docs/internals/hunter.md``.
 
     Raises:
@@ -125,21 +127,21 @@ def _find(series: GroupedSeries, request: Request, *, corrected: bool) -> Method
     max_pvalue = request.alarms_per_1000 * PVALUE_PER_ALARM
     needed = power.by_deviation(float(ndtri(max_pvalue / 2.0)) ** 2)
     if not series.positions:
-        return MethodResult((), max_pvalue, lambda _: needed)
+        return MethodResult((), max_pvalue, lambda _, __: needed)
     values = np.full(series.extent, np.nan)
     values[series.places] = _means(series)
     found = points(
         values, max_pvalue=max_pvalue, min_magnitude=request.min_effect, corrected=corrected
     )
-    return MethodResult(reported(found, series.places), max_pvalue, lambda _: needed)
+    return MethodResult(reported(found, series.places), max_pvalue, lambda _, __: needed)
 
 
 def reported(found: Points, places: Ints) -> tuple[FoundChange, ...]:
     """Convert Hunter's points to changes between measured positions, in order.
 
-    places: (positions,) indices of the measured ones. A point at a repeated value moves to the next
-    measured position; of several points there, the most significant counts. Points after the last
-    or before the first position are dropped. A p-value of nan (nothing differs) is 1.
+    places: (positions,) indices of the measured positions. A point at a repeated value moves to the
+    next measured position; of several points there, the most significant counts. Points after the
+    last or before the first position are dropped. A p-value of nan (nothing differs) is 1.
     """
     changes: dict[int, float] = {}
     ats = np.searchsorted(places, found.indices).tolist()

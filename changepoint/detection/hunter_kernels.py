@@ -108,7 +108,7 @@ def statistic(
 ) -> tuple[float, float, float]:
     """Return the absolute t statistic of two samples with a common variance, and both means.
 
-    Returns (t, mean, mean).
+    Returns (t, mean of left, mean of right).
 
     The pooled variance weights the samples by n - 1, whatever divisor their own variances have. |t|
     is infinite if neither sample varies, nan if their means are equal too, and 0 if the means are
@@ -199,8 +199,9 @@ def candidates(
     """Return the places of possible changes that Hunter's first pass finds, in order.
 
     values: (n,) finite. Each window of ``window`` values is split at its largest Q, and so are the
-    parts, until the t-test of the best remaining split is below ``critical_t`` (by the number of
-    values). The next window starts half a window later, or at the last candidate if that is later.
+    parts, until |t| of the best remaining split is below ``critical_t``, which has a limit for each
+    number of values. The next window starts half a window later, or at the last candidate if that
+    is later.
     """
     total = len(values)
     marked = np.zeros(total + 1, dtype=np.bool_)
@@ -266,7 +267,7 @@ def candidates(
 
 @compiled
 def magnitude(before: float, after: float) -> float:
-    """Return the relative change between two levels, whichever level the ratio is larger from."""
+    """Return the relative change between two levels, as a fraction of the one nearer to zero."""
     forward = after / before - 1.0 if before != 0.0 else 0.0
     backward = before / after - 1.0 if after != 0.0 else 0.0
     return max(abs(forward), abs(backward))
@@ -301,8 +302,8 @@ def weakest(pvalues: Floats, sizes: Floats, max_pvalue: float, min_magnitude: fl
 
     It is the point with the largest p-value if that is at or above the limit, otherwise the
     smallest change if it is not above ``min_magnitude``; of equal ones, the first. Comparisons with
-    nan are false, so a nan is chosen only in first place. Otava does the same, so its points may
-    keep one.
+    nan are false, so a p-value of nan is chosen only if it is the first one. Otava does the same,
+    so its result may contain a point with such a p-value.
     """
     largest = 0
     smallest = 0

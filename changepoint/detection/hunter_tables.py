@@ -12,11 +12,12 @@ from changepoint.series import Floats
 
 @lru_cache(maxsize=8)
 def weights(window: int) -> tuple[Floats, Floats, Floats]:
-    """Return the weights of pairs of values, across a split and on each side, in the statistic Q.
+    """Return the weights in the statistic Q of pairs of values, across a split and on each side.
 
-    Row r, column c belong to the split of n = r + 1 values against m = c - r + 1. The weights are 2
-    / (n + m), (window,) by column, and 2 m / ((n + m) (n - 1)) and 2 n / ((n + m) (m - 1)), each
-    (window, window), 0 where a side has no pair.
+    The first result, (window,), has the weights 2 / (n + m) of pairs across the split, by column.
+    The others, (window, window), have the weights of pairs on either side, 2 m / ((n + m) (n - 1))
+    and 2 n / ((n + m) (m - 1)), or 0 if a side has no pair. Row r and column c are for n = r + 1
+    values on the left and m = c - r + 1 values on the right.
     """
     left = np.arange(1, window + 1)[:, None]
     both = np.arange(2, window + 2)[None, :]

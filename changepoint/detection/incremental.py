@@ -41,12 +41,13 @@ from changepoint.series import (
 )
 
 BLOCK = 64
-"""Number of new values from which everything is recomputed: that is simpler and soon faster."""
+"""Number of new values from which everything is recomputed, which is simpler and soon faster."""
 
 
 _Known = tuple[float, int, int, int]
-"""The clipping scale; the number of values equal to the previous one; and, of the values with final
-clipping, the number clipped and the number clipped all the way."""
+"""The state between two searches: the clipping scale; how many values equal the previous one; and,
+of the values whose clipping is final, how many were clipped and how many of them are far
+outliers."""
 
 
 class _Room(NamedTuple):

@@ -15,7 +15,8 @@ SHORTEST = 12
 """Values of the shortest inner interval; the lengths grow by the square root of 2."""
 
 FEWEST_BLOCKS = 4
-"""Blocks of an interval from which using them is faster."""
+"""Length of an interval, in blocks, from which a search with block sums is faster than one
+without."""
 
 Inner = tuple[Ints, Ints, Ints, Floats]
 """Inner intervals: start, stop and best split of each, and its gain, all (intervals,)."""
@@ -64,7 +65,8 @@ def grid_by_stop(n: int) -> tuple[Ints, Ints]:
 def set_splits(sums: Sums, blocks: Floats, least: int, inner: Inner, first: int) -> None:
     """Find the best split of each inner interval from number ``first`` on.
 
-    blocks: of the series (blocks.py), which skip most values of long intervals.
+    blocks: block sums of the series (blocks.py), with which most values of long intervals are
+    skipped.
     """
     starts, stops, places, gains = inner
     for i in range(first, len(starts)):

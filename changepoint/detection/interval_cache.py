@@ -1,8 +1,8 @@
 """A cache of statistics of parts of a series, so that a search computes each part once.
 
 A search requests the same stretches repeatedly, and a series that grows by a value requests nearly
-all stretches of the night before. Cached answers stay valid as long as the clipped values in them
-do.
+all stretches of the night before. A cached answer stays valid as long as the clipped values of its
+stretch do not change.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 Memo = tuple[Ints, Floats, Floats]
-"""Keys (slots, 3): start, stop and the length of the series then; answers (slots, 5); the blocks of
-the series."""
+"""The cache: keys (slots, 3), each the start, the stop and the length of the series at that time;
+answers (slots, 5); and the blocks of the series."""
 
 PROBES = 8
-"""Slots to try for a stretch; if all hold others, the first of them is overwritten."""
+"""Slots to try for a stretch; if all of them hold other stretches, the first one is overwritten."""
 
 SLOTS = 1024
-"""Slots of a memo, a power of two: enough for a few hundred changes."""
+"""Number of slots of a cache, a power of two: enough for a few hundred changes."""
 
 
 @compiled
@@ -56,9 +56,10 @@ def cached_interval(
 ) -> tuple[float, int, float, float, float]:
     """Return the gain and place of the best split of a part of a series, from the cache.
 
-    y: (n,) clipped values; sums: their running sums. The squares are the squared error around the
-    mean and the sums of squared differences at lag one and two. An answer from another night is
-    valid if, at that time, every value in it had all the neighbours that its clipping uses.
+    y: (n,) clipped values; sums: their running sums. The last three numbers are the squared error
+    around the mean and the sums of squared differences at lag one and two. An answer from an
+    earlier night is valid if every value of the stretch had, at that time, all the neighbours that
+    its clipping uses.
     """
     keys, answers, blocks = memo
     n = len(y)

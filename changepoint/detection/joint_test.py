@@ -21,17 +21,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from changepoint.detection.energy import MIN_VALUES, TIE
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.jit import compiled
 from changepoint.seed import own_seed, shuffle
-from changepoint.series import Floats, Ints
+from changepoint.series import TIE, Floats, Ints
 
 FIRST_LOOK = 199
-"""Shuffles after which a hopeless search ends."""
+"""Shuffles after which a search ends if its p-value exceeds ``HOPELESS``."""
 
 HOPELESS = 0.2
-"""The p-value after the first look above which a search is hopeless: a p of .005 exceeds it, after
-199 shuffles, with a probability below 1e-30."""
+"""P-value after the first look above which a search ends as insignificant. A series with a true p
+of .005 exceeds it, after 199 shuffles, with a probability below 1e-30."""
 
 
 def scores(values: Floats) -> Floats:
@@ -39,7 +39,7 @@ def scores(values: Floats) -> Floats:
 
     Values and scores are (rows, series).
 
-    Mean 0 and variance 1 in every series, 0 in one whose values do not differ.
+    The scores of every series have mean 0 and variance 1; all are 0 if its values do not differ.
     """
     result = np.full(values.shape, np.nan)
     for column in range(values.shape[1]):
@@ -149,7 +149,8 @@ def complete_maxima(
 def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> Floats:
     """Return the largest joint statistics of each of many random shuffles of the series.
 
-    Returns (shuffles, 2). A longer call begins with the result of a shorter one.
+    Returns (shuffles, 2). With the same seed, the result of more shuffles begins with that of
+    fewer.
     """
     result = np.zeros((shuffles, 2))
     rows, series = score.shape

@@ -8,9 +8,9 @@ in a series with several changes.
 
 The best segmentation of a series is then found by dynamic programming (Jackson et al., IEEE Signal
 Processing Letters 12, 2005), and each of its changes must pass Student's t. Noise with two modes
-passes it, too. So the order of the values must matter: the sum of the differences of neighbours is
-compared with that of the same values in random order, which no noise of any shape passes as long
-as its values are exchangeable.
+may pass this test, too. A second test therefore requires that the order of the values matters: the
+sum of the differences of neighbours is compared with that of the same values in random order. Noise
+of any shape fails this test, as long as its values are exchangeable.
 
 Values are logarithms, because noise is a share of the level, and levels of a ladder may differ by a
 factor of two.
@@ -27,6 +27,7 @@ from scipy.special import comb, polygamma, stdtr, stdtrit
 
 from changepoint.detection import power
 from changepoint.detection.edivisive import NIGHTS_PER_LADDER, PERMUTATION_LIMIT
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.method import FoundChange, MethodResult, Request, SharedNoise
 from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
@@ -37,30 +38,26 @@ from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 LONGEST = 30
 """Most positions of a ladder. The scan of longer series estimates their noise by itself."""
 
-LEAST = 2
-"""Fewest positions of a side: a single value may be a spike."""
-
 EFFICIENCY = 0.33
 """Degrees of freedom of a difference of neighbours, when the variance comes from the median of
 their magnitudes. Simulated in normal noise: .41 at 10 positions, .38 at 14, .34 at 30; the value is
 below all of these, so that short ladders do not claim to know more."""
 
 MOST_DEGREES = 40.0
-"""Most degrees of freedom of the pooled noise: rows that look equally noisy in one table are not
-exactly so."""
-
-LEAST_DISPERSION = 0.05
-"""Smallest variance of the logarithms of variances: that of ``MOST_DEGREES``."""
+"""Maximum degrees of freedom of the pooled noise. Even if the series of a table look equally noisy,
+their noise is not exactly equal."""
 
 LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
-"""Numbers of positions with a known ``ORDERED``."""
+"""Numbers of positions for which ``ORDERED`` was simulated."""
 
 ORDERED = (8.8, 7.3, 7.0, 6.6, 6.8)
-"""Smallest steps that pass the test of the order in four of five normal series, in standard errors
-of the difference of the levels; simulated in the middle and before the last five positions."""
+"""Smallest steps that the test of the order finds in four of five series with normal noise, for
+each of ``LENGTHS``. The unit is the standard error of the difference of the levels. The steps were
+simulated in the middle and before the last five positions."""
 
 ORDERS = 4_999
-"""Random orders: chance changes a p-value at the limit of .01 by a seventh."""
+"""Number of random orders. With these, chance changes a p-value at the limit of .01 by a
+seventh."""
 
 
 def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[SharedNoise | None]:
@@ -71,7 +68,7 @@ def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[Shared
     positive is None, and it takes no part.
     """
     logs = [_logarithms(np.array(row, dtype=np.float64)) for row in rows]
-    known = [row for row in logs if row is not None and len(row) > LEAST]
+    known = [row for row in logs if row is not None and len(row) > MIN_VALUES]
     if not known:
         return [None] * len(rows)
     scales = np.array([_scale(row) for row in known])
@@ -114,7 +111,7 @@ def probability_of(request: Request) -> float:
 def _changes(
     logs: Floats, noise: SharedNoise, probability: float, request: Request
 ) -> list[FoundChange]:
-    if len(logs) < 2 * LEAST:
+    if len(logs) < 2 * MIN_VALUES:
         return []
     scale = max(noise.scale, floor_of(logs))
     phi = request.autocorrelation or 0.0
@@ -152,7 +149,7 @@ def _scale(logs: Floats) -> float:
 
 
 def floor_of(logs: Floats) -> float:
-    """Return half of the unit that the values come in, or 0 if no value repeats."""
+    """Return half of the quantisation step of the values, or 0 if no value repeats."""
     return max(0.5 * quantum(logs, np.array([0, len(logs)]), RESOLUTION), RESOLUTION)
 
 
@@ -161,7 +158,7 @@ def _degrees(logs: Floats) -> float:
 
 
 def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
-    if len(logs) <= LEAST:
+    if len(logs) <= MIN_VALUES:
         return SharedNoise(pooled, max(prior, 1.0))
     own = _degrees(logs)
     square = (prior * pooled**2 + own * _scale(logs) ** 2) / (prior + own)
@@ -169,15 +166,17 @@ def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
 
 
 def _prior_degrees(scales: Floats, degrees: Floats) -> float:
-    """Return how far the noise of one series can be trusted to be that of all series.
+    """Return the degrees of freedom of the pooled noise as a prior for the noise of one series.
 
-    The logarithms of variances of equal noise have the variance trigamma(degrees / 2); what is
-    beyond it is the series' own. All others together know no more than their degrees.
+    If all series had equal noise, the logarithms of their estimated variances would have the
+    variance trigamma(degrees / 2). A larger variance means that the noise differs between series,
+    which lowers the result. It is at most the degrees of freedom of all other series together.
     """
     low, high = np.percentile(2.0 * np.log(scales), (25.0, 75.0))
     dispersion = ((high - low) / (2.0 * NORMAL_MEDIAN)) ** 2
     sampling = float(np.mean(polygamma(1, degrees / 2.0)))
-    prior = 2.0 * _inverse_trigamma(max(dispersion - sampling, LEAST_DISPERSION))
+    least = float(polygamma(1, MOST_DEGREES / 2.0))
+    prior = 2.0 * _inverse_trigamma(max(dispersion - sampling, least))
     others = float(np.sum(degrees) - np.mean(degrees))
     return min(prior, others, MOST_DEGREES)
 
@@ -195,7 +194,7 @@ def _inverse_trigamma(value: float) -> float:
 def _segmented(values: Floats, penalty: float) -> Ints:
     """Cut a ladder into segments so that squared error plus a penalty per segment is least.
 
-    values: (n,), n >= LEAST. Edges: (segments + 1,), from 0 to n.
+    values: (n,), n >= MIN_VALUES. Edges: (segments + 1,), from 0 to n.
     """
     n = len(values)
     sums = np.concatenate((np.zeros(1), np.cumsum(values)))
@@ -203,8 +202,8 @@ def _segmented(values: Floats, penalty: float) -> Ints:
     least = np.full(n + 1, np.inf)
     least[0] = 0.0
     start = np.zeros(n + 1, np.int64)
-    for stop in range(LEAST, n + 1):
-        for a in range(stop - LEAST + 1):
+    for stop in range(MIN_VALUES, n + 1):
+        for a in range(stop - MIN_VALUES + 1):
             total = sums[stop] - sums[a]
             error = squares[stop] - squares[a] - total * total / (stop - a)
             cost = least[a] + max(error, 0.0) + penalty
@@ -238,7 +237,7 @@ def pvalues_of(
 
 @compiled
 def order_pvalue(values: Floats, orders: int, seed: int) -> float:
-    """Return the share of random orders in which neighbours are as alike as they are here.
+    """Return the share of random orders with neighbours at least as alike as in the observed order.
 
     values: (n,). The observed order counts as one of them.
     """
@@ -255,11 +254,10 @@ def order_pvalue(values: Floats, orders: int, seed: int) -> float:
     return (close + 1) / (orders + 1)
 
 
-def needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
+def needed(positions: int, probability: float, degrees: float, _: float, behind: int) -> float:
     """Return the smallest step that can be detected in a ladder of this length."""
-    if 2.0 / float(comb(positions, positions // 2)) > PERMUTATION_LIMIT:
-        return power.NOTHING
+    if 2.0 / float(comb(positions, behind)) > PERMUTATION_LIMIT:
+        return math.inf
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
-    needed = power.by_deviation(limit, degrees)
     least = float(np.interp(positions, LENGTHS, ORDERED))
-    return power.Needed(max(needed.middle, least), max(needed.fresh, least))
+    return max(power.by_deviation(limit, degrees), least)

@@ -1,9 +1,9 @@
-"""Changes in a ladder (a short series of single values) whose noise no other series shows.
+"""Changes in a ladder (a short series of single values) without noise known from other series.
 
-Each number of changes has a best segmentation, found by dynamic programming. The result is the one
-with the most changes of which each passes Student's t, with the noise of the segments. Besides, the
-order of the values must matter, as for a ladder whose noise is known (ladder.py): in noise of any
-shape, the best segmentation of values in random order passes in no more than one of a hundred.
+Each number of changes has a best segmentation, found by dynamic programming. The result is the
+segmentation with the most changes in which each change passes Student's t, with the noise of the
+segments. As for a ladder whose noise is known (ladder.py), the order of the values must matter,
+too: with noise of any shape and values in random order, at most one ladder in a hundred passes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from changepoint.detection import ladder, power
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.method import FoundChange, MethodResult, Request
 from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
@@ -25,7 +26,7 @@ PER_CHANGE = 3
 """Fewest positions for each change: with less, the segments leave no noise to compare with."""
 
 UNKNOWN = 1.06
-"""Steps that are found without known noise, relative to those that are with it; simulated:
+"""Smallest step that is found without known noise, divided by the smallest one with it; simulated:
 ``python -m changepoint.evaluate power``."""
 
 
@@ -38,15 +39,14 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     return MethodResult(tuple(found), probability, needs)
 
 
-def _needed(positions: int, probability: float, tails: float) -> power.Needed:
+def _needed(positions: int, probability: float, tails: float, behind: int) -> float:
     """Return the smallest step that can be detected in a ladder with unknown noise."""
-    known = ladder.needed(positions, probability, positions - 2.0, tails)
-    factor = UNKNOWN * (1.0 + power.TAILS * tails)
-    return power.Needed(factor * known.middle, factor * known.fresh)
+    known = ladder.needed(positions, probability, positions - 2.0, tails, behind)
+    return UNKNOWN * (1.0 + power.TAILS * tails) * known
 
 
 def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
-    """The most changes that all pass."""
+    """Return the changes of the segmentation with the most changes that all are significant."""
     phi = request.autocorrelation or 0.0
     segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
     for changes in range(len(errors) - 1, 0, -1):
@@ -75,8 +75,8 @@ def _segmentations(values: Floats, most: int) -> tuple[Ints, Floats]:
     start = np.zeros((most + 2, n + 1), np.int64)
     least[0, 0] = 0.0
     for k in range(1, most + 2):
-        for stop in range(ladder.LEAST * k, n + 1):
-            for a in range(ladder.LEAST * (k - 1), stop - ladder.LEAST + 1):
+        for stop in range(MIN_VALUES * k, n + 1):
+            for a in range(MIN_VALUES * (k - 1), stop - MIN_VALUES + 1):
                 total = sums[stop] - sums[a]
                 error = squares[stop] - squares[a] - total * total / (stop - a)
                 cost = least[k - 1, a] + max(error, 0.0)

@@ -21,8 +21,8 @@ class FoundChange:
 class SharedNoise:
     """The noise of one series, estimated from all series that were measured with it.
 
-    scale: standard deviation of the logarithm of a value, so a share of the level. degrees: of
-    freedom of its square.
+    scale: standard deviation of the logarithm of a value, which is a share of the level. degrees:
+    degrees of freedom of the variance.
     """
 
     scale: float
@@ -34,8 +34,8 @@ class Request:
     """What a caller asks of a search: confidence, smallest effect, seed and shared noise.
 
     alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
-    of the random numbers. noise: of a value, if others that were measured with it show it.
-    autocorrelation: of neighbouring positions, if others show it.
+    of the random numbers. noise: noise of a value, if it is known from series of the same runs.
+    autocorrelation: of neighbouring positions, if it is known from other series of the machine.
     """
 
     alarms_per_1000: float
@@ -49,9 +49,9 @@ class Request:
 class MethodResult:
     """The changes found by a method, and the evidence that it requires.
 
-    found: the changes in order. alarm_probability: of one search in an unchanged series. needs: the
-    size of a step that this method finds in such a series. noise: that the search used, if it is
-    not that of the series alone.
+    found: the changes in order. alarm_probability: of one search in an unchanged series. needs:
+    returns the smallest step that this method finds in such a series. noise: the noise that the
+    search used, if it was not estimated from the series alone.
     """
 
     found: tuple[FoundChange, ...]

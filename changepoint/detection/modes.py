@@ -45,14 +45,12 @@ SEPARATION = 2.5
 loses nothing when treated as normal."""
 
 HOPELESS = 1.6
-"""Distance in deviations below which a fit is abandoned: of 12,000 fits that ended with two modes
-none was below 1.8 on its way, and those of normal noise end after two steps."""
+"""Distance of the modes, in deviations, below which a fit is abandoned. Of 12,000 fits that ended
+with two modes, none had a smaller distance than 1.8 on its way; fits of normal noise end after two
+steps."""
 
 SMALLEST_SHARE = 0.1
 """Minimum share of each mode: rarer values are spikes, and were clipped."""
-
-ROUNDS = 12
-"""Maximum number of times a split is moved to the place that the levels of its sides imply."""
 
 
 @compiled
@@ -60,7 +58,7 @@ def two_modes(y: Floats, sums: Sums, edges: Ints, rest: float) -> Modes:
     """Return the two levels that the noise jumps between; zeros if it has only one level.
 
     y: (n,) clipped values; sums: their running sums. edges: (segments + 1,). rest: the squared
-    error around those means.
+    error of the values around the means of their segments.
     """
     n = len(y)
     if n < FEWEST or rest <= 0.0:
@@ -268,7 +266,7 @@ def best_split(y: Floats, first: int, modes: Modes, least: int) -> tuple[float, 
     best = -np.inf
     at = -1
     tau = first
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         one, left = level_of(y[:tau], modes)
         two, right = level_of(y[tau:], modes)
         if one + two <= best:

@@ -16,7 +16,7 @@ from scipy.special import stdtr
 
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.method import FoundChange
-from changepoint.detection.scan import CLIP
+from changepoint.detection.scan import CLIP, LEAST
 from changepoint.noise import NORMAL_MEDIAN, replicate_scale
 from changepoint.series import RESOLUTION, Floats, GroupedSeries
 
@@ -24,11 +24,8 @@ SHARE = 0.1
 """Share of the budget for changes of level that this test spends on replicated lines."""
 
 NEWEST = 6
-"""Most newest positions that are compared with those before, or a third of all. The scan finds a
-step of any size after four nights, so a step that this test found stays found."""
-
-LEAST_BEFORE = 3
-"""Fewest positions of the level before: fewer may be a disturbance that has just ended."""
+"""Maximum number of newest positions to test; also at most a third of all positions. The scan finds
+a step of any size after four nights, so a step that this test found stays found."""
 
 AGREEMENT = 0.5
 """Share of the difference of the means that every newest replicate must show by itself. A spike
@@ -36,7 +33,7 @@ moves the mean by a third of its size, and the other two replicates do not follo
 
 
 class _Within(NamedTuple):
-    """The noise between replicates: mean square, its degrees of freedom, replicates a position."""
+    """The noise between replicates: mean square, degrees of freedom, replicates per position."""
 
     square: float
     degrees: float
@@ -55,7 +52,7 @@ def find(
     edges = [0, *ats, series.positions]
     start, end = edges[-2:]
     # No candidate is part of the level before.
-    stop = max(end - min(NEWEST, end // LEAST_BEFORE), start + LEAST_BEFORE)
+    stop = max(end - min(NEWEST, end // LEAST), start + LEAST)
     levels = [float(np.median(values[a:b])) for a, b in pairwise([*edges[:-1], stop])]
     away = values - np.repeat(levels, np.diff(edges))
     # A spike in the position before a step would move its place: the middle replicate decides.
@@ -86,9 +83,10 @@ def find(
 
 
 def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
-    """Return the difference from its level that all repeated values of a position agree on.
+    """Return by how much all values of each position agree to differ from the level.
 
-    It is the smallest of them if they have one sign, and else 0. levels: (values,).
+    The result is the smallest difference if all differences of a position have one sign, and
+    otherwise 0. levels: (values,). Returns (positions,).
     """
     differences = series.scaled - levels
     least = np.minimum.reduceat(differences, series.offsets[:-1])
@@ -97,12 +95,12 @@ def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
 
 
 def _pvalue(shift: float, away: Floats, degrees: int, before: int, within: _Within) -> float:
-    """The two-sided p-value of a difference, by Student's t with the noise between positions.
+    """Return the two-sided p-value of a shift, by Student's t with the noise between positions.
 
-    away: (n,) differences of earlier positions from their levels. degrees: of freedom of these.
-    before: positions of the last level. The newest positions may share the state of a machine, so
-    their mean counts as one of them. As in a ladder, the noise is moderated by that between
-    replicates.
+    away: (n,) differences of earlier positions from their levels. degrees: degrees of freedom of
+    ``away``. before: number of positions of the last level. within: noise between replicates. The
+    newest positions may share the state of a machine, so their mean counts as one position. As in a
+    ladder, the noise is moderated by that between replicates.
     """
     reach = CLIP / NORMAL_MEDIAN * float(np.median(np.abs(away)))
     square = float(np.sum(np.clip(away, -reach, reach) ** 2))

@@ -5,11 +5,11 @@ the same runs is not. The group is searched as one: :mod:`changepoint.detection.
 split of all series by shuffling their rows together, which preserves the dependence between the
 series.
 
-Rows are defined as in ``detect``. Without replicates, or with ``MANY_POSITIONS``, rows are
-positions (means of their replicates). In a shorter ladder rows are runs, each with the same
-replicate of every series. Runs of a position may share more than that, so a second test
-(:mod:`changepoint.detection.between_positions`) checks whether the split exceeds the usual
-differences between positions.
+What is a row depends on the series. Without replicates, or from ``MANY_POSITIONS`` positions on, a
+row is a position, with the means of its replicates. In a shorter ladder with replicates a row is a
+run, with one replicate of every series. Runs of one position are not independent of each other, so
+a second test (:mod:`changepoint.detection.between_positions`) checks whether the split exceeds the
+usual differences between positions.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def pooled(
         seed: of the shuffles.
 
     Raises:
-        ValueError: the series are not of one length, or something is as ``detect`` would refuse
-            it. One sentence.
+        ValueError: the series are not of one length, or ``detect`` would reject the values, the
+            positions or an option. One sentence.
     """
     if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_LADDER:
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")
@@ -178,8 +178,9 @@ def _means(values: Floats, offsets: Ints) -> Floats:
 def _position_guard(score: Floats, values: Floats, offsets: Ints) -> tuple[float, int, bool]:
     """Test whether a common split exceeds the usual differences between positions.
 
-    It is the better of two position tests: of the mean score of a run over its series, and of the
-    series one at a time. Bonferroni corrects for the choice, whatever the dependence of the series.
+    Two position tests are made: one of the mean score of a run over all series, and one of each
+    series alone. The better one counts; Bonferroni corrects for the choice, whatever the dependence
+    of the series.
     """
     mean = _mean_score(score, np.ones(score.shape[1]))
     known = [w for column in score.T if not math.isnan(w := _within(column, offsets))]
@@ -235,7 +236,10 @@ def _replicates(values: Floats, offsets: Ints) -> tuple[Replicates, Ints]:
 
 
 def _mean_score(score: Floats, signs: Floats) -> Floats:
-    """Return the mean score of all series for each run, with falling series turned over."""
+    """Return the mean score of all series for each run, (rows,).
+
+    signs: 1 for a rising series, -1 for a falling one, whose scores are negated.
+    """
     measured = ~np.isnan(score)
     turned = np.where(measured, score * signs, 0.0)
     return np.asarray(np.sum(turned, axis=1) / np.sum(measured, axis=1))
@@ -244,7 +248,10 @@ def _mean_score(score: Floats, signs: Floats) -> Floats:
 def _describe(
     group: _Group, stretch: tuple[int, int, int], pvalue: float, together: bool
 ) -> SharedChange:
-    """Describe the shared change before position ``at``: its place and the series that show it."""
+    """Describe a shared change: its place, and the series that show it.
+
+    stretch: the first position of the searched stretch, the position after the change, and the end.
+    """
     start, at, stop = stretch
     rows = slice(group.offsets[start], group.offsets[stop])
     score = joint_test.scores(group.values[rows])
@@ -269,7 +276,7 @@ def _describe(
 
 
 def _sign(score: Floats, cut: int) -> float:
-    """Return whether one series rises or falls at a split, as +1 or -1 for each run."""
+    """Return +1 if one series rises at a split, -1 if it falls, 0 if a side has no values."""
     sides = [side[~np.isnan(side)] for side in (score[:cut], score[cut:])]
     if not all(len(side) for side in sides):
         return 0.0

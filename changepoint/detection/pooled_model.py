@@ -11,7 +11,7 @@ from changepoint.model import Position, SegmentLevel
 from changepoint.to_json import plain
 
 Rows = Literal["positions", "runs"]
-"""The shuffled unit."""
+"""The unit that the joint test shuffles: positions, or runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class SharedChange:
 
     Attributes:
         index: index of the first row after the change.
-        position: its position.
+        position: label of the position that this row belongs to.
         interval: labels of the first and the last position that may be the true one, at 95 %.
         pvalue: probability of a split this good anywhere in the searched stretch if no series
             changed in it.
-        together: whether the evidence of all series moving alike was stronger than that of each
-            series for itself.
+        together: whether the evidence for all series moving alike was stronger than the evidence
+            for some of them moving.
         members: the series with values on both sides, in the given order. Their intervals hold
             individually, and show which series take part.
     """

@@ -28,39 +28,30 @@ from changepoint.detection.scan import (
     moderated,
     spare_gain,
     split_factor,
+    wandering,
 )
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+from changepoint.series import LARGEST_EXPONENT, TIE, Floats, Ints
 
 BUMP = 2.0
 """Factor of the evidence required of a split of an inner interval: a temporary level has two
 changes, and many more possible places."""
 
-LARGEST_EXPONENT = 700.0
-"""exp() of more overflows a double."""
-
-TIE = 1.0 - 1e-9
-"""Tolerance for gains that rounding put just below their limit: they are checked exactly
-afterwards."""
-
 SMALLEST_GAIN = 1e-300
-"""Smaller gains count as zero."""
+"""Gain below which a split counts as explaining nothing."""
 
 LOCAL = 20.0
-"""Degrees of freedom from which the noise of two segments is known without the others."""
+"""Degrees of freedom from which the noise around a change is estimated from its neighbouring
+segments alone. With fewer, all segments are used."""
 
 BUMP_MARGIN = 14.0
-"""Minimum difference between the limits of inner and other splits, which matters for a generous
-budget."""
-
-BUMP_LENGTH = 10_000.0
-"""Values from which the number of inner intervals counts: twice as many raise the limit for chance
-findings by 2 log 2."""
+"""Minimum difference between the limit of splits of inner intervals and that of other splits. It
+matters for a generous budget."""
 
 
 @compiled
 def near_of(sizes: Sizes) -> float:
-    """The share that is added to an estimated autocorrelation; nothing is added to a known one."""
+    """Return the share of ``PHI_NEAR`` to add for short sides; 0 for a known autocorrelation."""
     return sizes.trust if sizes.phi < 0.0 else 0.0
 
 
@@ -71,7 +62,8 @@ def _is_ramp(
     """Whether a straight line explains the values about as well as a split does.
 
     gain, line: squared error that the split and the line explain. noise: remaining squared error
-    and its degrees. A ladder has no such guard, so it counts gradually.
+    and its degrees of freedom. A ladder has no such guard, so beyond the length of a ladder the
+    guard gains weight gradually (``trust``).
     """
     beyond = gain - sizes.trust * line
     rest, degrees = noise
@@ -91,7 +83,7 @@ def strength(
     """Return the evidence for a split, as a squared normal deviation, after every guard.
 
     sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
-    its degrees, autocorrelation.
+    its degrees of freedom, and the autocorrelation.
     """
     start, tau, stop = place
     rest, degrees, phi = noise
@@ -100,7 +92,7 @@ def strength(
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, near_of(sizes), k, m)
+    factor = split_factor(phi, near_of(sizes), k, m) + wandering(k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if _is_ramp(gain, line, (rest, degrees), factor, sizes):
@@ -130,7 +122,9 @@ def _across(values: Floats, tau: int) -> tuple[float, float]:
 def counted_phi(one: float, two: float, n: int, changes: int) -> float:
     """Return the autocorrelation of a series if it is significant, otherwise 0.
 
-    For an autoregression of order one the mean squares are as 1 to 1 + phi, whatever the level.
+    one, two: sums of squared differences at lag one and two. In an autoregression of order one with
+    the coefficient phi, the mean square at lag two is 1 + phi times that at lag one, whatever the
+    level.
     """
     ones = n - 1 - changes
     twos = n - 2 - 2 * changes
@@ -143,7 +137,7 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
 
 @compiled
 def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
-    """The autocorrelation that counts: the known one, or what is significant of the estimated."""
+    """Return the autocorrelation to use: the known one, or a significant estimated one."""
     if sizes.phi >= 0.0:
         return sizes.phi
     return sizes.trust * counted_phi(one, two, n, changes)
@@ -153,7 +147,8 @@ def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
 def local_noise(parts: Floats, edges: Ints, first: int, stop: int) -> tuple[float, float]:
     """Return the squared error and degrees of freedom of some neighbouring segments.
 
-    parts: (segments, 5). Of all segments if these are short.
+    parts: (segments, 5). If the segments from ``first`` to ``stop`` have too few values, all
+    segments are used.
     """
     degrees = float(edges[stop] - edges[first] - (stop - first))
     if degrees >= LOCAL:
@@ -196,9 +191,9 @@ def _best_segment(
 
 
 @compiled
-def inner_limit(limit: float, n: int) -> float:
-    """Return the strength required of a split of an interval inside a series of n values."""
-    return max(BUMP * limit, limit + BUMP_MARGIN) + 2.0 * math.log(max(n / BUMP_LENGTH, 1.0))
+def inner_limit(limit: float) -> float:
+    """Return the strength required of a split of an interval inside a series."""
+    return max(BUMP * limit, limit + BUMP_MARGIN)
 
 
 @compiled
@@ -281,14 +276,17 @@ def _greedy(
     inner: Inner,
     begun: Ints,
 ) -> Ints:
-    """Edges (segments + 1,) of ``begun`` and of further splits, the strongest first."""
+    """Add splits to those in ``begun``, the strongest first, as long as one is significant.
+
+    Returns the edges of the segments, (segments + 1,).
+    """
     # One array for all possible edges: allocating one per split costs more than the splits.
     most = len(y) // least + len(begun)
     edges, parts = np.empty(most + 1, np.int64), np.empty((most, 5))
     segments = len(begun) - 1
     edges[: segments + 1] = begun
     _set_parts(y, sums, begun, least, memo, parts)
-    needed = inner_limit(limit, len(y))
+    needed = inner_limit(limit)
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
         s, at = _best_segment(y, sums, mine, known, sizes, limit)
@@ -361,7 +359,7 @@ def search(
         edges, strengths = more, theirs
     stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
     if len(stairs) > len(edges):
-        needed = inner_limit(limit, len(y))
+        needed = inner_limit(limit)
         steps, theirs = _settled(y, sums, stairs, sizes, needed, least, memo)
         if len(steps) > len(edges) and _beyond_lines(y, sums, edges, steps, least, memo) >= limit:
             edges, strengths = steps, theirs
@@ -406,9 +404,9 @@ def _stairs(
     """Add possible changes where a series looks like stairs; otherwise change nothing.
 
     Steps in one direction look like a ramp until all of them are known, and each adds to the noise
-    that hides the others. A segment whose best split is evident, and rejected as a ramp, is
-    therefore split regardless of the guards, as long as splits are evident. A true step stays
-    significant between its neighbours; none of a ramp's splits does.
+    that hides the others. If the guard against ramps rejects a strong split, the segments are
+    therefore split without the guards, as long as their best splits are strong. The usual test
+    follows: a true step stays significant between its neighbours; none of a ramp's splits does.
     """
     edges, known = found, False
     while True:
@@ -447,7 +445,7 @@ def strengths_of(
 
     Returns (changes,).
 
-    phi: least autocorrelation.
+    phi: lower bound of the autocorrelation to use.
     """
     changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
@@ -463,5 +461,5 @@ def strengths_of(
 
 @compiled
 def autocorrelation(parts: Floats, n: int, sizes: Sizes) -> float:
-    """The autocorrelation that counts, of n values in segments. parts: (segments, 5)."""
+    """Return the autocorrelation to use for n values in segments. parts: (segments, 5)."""
     return phi_of(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1, sizes)

@@ -7,7 +7,15 @@ import numpy as np
 from changepoint.detection.inner_intervals import Inner, set_splits
 from changepoint.detection.interval_cache import memo_of
 from changepoint.detection.modes import Modes, best_split, demixed, level_of, place, refit
-from changepoint.detection.scan import Sizes, Sums, best_gain, evidence, split_factor, sums_of
+from changepoint.detection.scan import (
+    Sizes,
+    Sums,
+    best_gain,
+    evidence,
+    split_factor,
+    sums_of,
+    wandering,
+)
 from changepoint.detection.segment import (
     autocorrelation,
     best_inner,
@@ -58,9 +66,10 @@ def search_modes(
 ) -> tuple[Ints, Floats]:
     """Find the changes of a series whose noise has two modes: places and strengths.
 
-    y: (n,) clipped values; sums: their running sums. inner: inner intervals, whose splits are not
-    used. The search is that of ``search`` with likelihood ratios. Every change must pass by its
-    ratio and, for the guards, by the values without their modes.
+    y: (n,) clipped values; sums: their running sums. inner: inner intervals; their precomputed
+    splits are not used. The search is that of ``search``, but with likelihood ratios as evidence.
+    Every change must be significant by its likelihood ratio. It must also pass the guards, which
+    test the values after the offsets of their modes are removed.
     """
     smallest = sizes.smallest
     n = len(y)
@@ -112,7 +121,7 @@ def _bump(
     mine = (inner[0], inner[1], np.empty_like(inner[2]), np.empty_like(inner[3]))
     set_splits(sums, memo[2], least, mine, 0)
     parts = parts_of(plain, sums, edges, least, memo)
-    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit, len(y)))
+    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit))
 
 
 @compiled
@@ -124,7 +133,7 @@ def _strengths(
     sizes: Sizes,
     least: int,
 ) -> Floats:
-    """Return the strength of each change: the smaller one of two tests."""
+    """Return the strength of each change: the smaller of two, by likelihoods and by the guards."""
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]
@@ -140,6 +149,7 @@ def _strengths(
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, near_of(sizes), k, m))
+        factor = split_factor(phi, near_of(sizes), k, m) + wandering(k, m)
+        found = evidence(max(ratio, 0.0), degrees, degrees, factor)
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

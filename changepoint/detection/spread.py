@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from changepoint.detection import calibration
 from changepoint.detection.between_positions import is_replicated
@@ -36,8 +36,8 @@ SHARE = 0.1
 finds the same steps with the rest."""
 
 SKEW = 1.06
-"""Factor of the strength required of a change of spread for the alarm rate of a change of level:
-scores have a longer upper tail than normal values."""
+"""Factor by which a change of spread needs more strength than a change of level, at the same alarm
+rate: scores have a longer upper tail than normal values."""
 
 SMALLEST_RATIO = 1.5
 """Ratio of the larger to the smaller spread from which a change is reported: a series of 200 can
@@ -53,13 +53,13 @@ LEAST_DEVIATIONS = 4
 """Minimum deviations of a side of a ladder: two positions of three replicates, or one of five."""
 
 SPARED = 3
-"""Values of the noisier side without which a change must still show: as many adjacent spikes are no
-change of spread."""
+"""Number of largest values of the noisier side without which a change of spread must still show:
+three adjacent spikes are no change of spread."""
 
 SPARED_REPLICATED = 1
-"""The same in positions of a replicated series, and in deviations of a ladder."""
+"""``SPARED`` of a replicated series, in positions, and of a ladder, in deviations."""
 
-NORMAL_95 = 1.959963984540054
+NORMAL_95 = float(ndtri(0.975))
 """Two-sided 95 % quantile of the normal distribution."""
 
 
@@ -152,7 +152,7 @@ def _between_replicates(series: GroupedSeries) -> tuple[Floats, Ints, Floats]:
 def _views(deviations: Floats, levels: Floats, stepped: bool) -> Iterator[_View]:
     """Return deviations in the unit of the values and, if the level changes, relative to it.
 
-    Levels of both signs or near zero are unsuitable as a unit.
+    There is no relative view if levels have both signs or are near zero.
     """
     yield _View(deviations, scores(deviations))
     sizes = np.abs(levels)
@@ -162,7 +162,7 @@ def _views(deviations: Floats, levels: Floats, stepped: bool) -> Iterator[_View]
 
 
 def _averaged(view: _View, starts: Ints) -> _View:
-    """Return the mean of the elements of each position."""
+    """Return a view with one element per position: its mean deviation and its mean score."""
     counts = np.diff(starts)
     return _View(
         np.add.reduceat(view.deviations, starts[:-1]) / counts,
@@ -204,7 +204,8 @@ def _ladder(
 ) -> tuple[SpreadChange, ...]:
     """Find changes of spread in a short series, the strongest first, then on its two sides.
 
-    There is one possible split between each pair of positions: Bonferroni.
+    P-values are corrected for the number of possible splits, one between any two neighbouring
+    positions (Bonferroni).
     """
     splits = len(starts) - 2
     found = []

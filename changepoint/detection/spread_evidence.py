@@ -15,8 +15,8 @@ SPARE_SHARE = 0.4
 """Share of the evidence that must remain without the largest values of the noisier side."""
 
 SINGLE_DEGREES = 10.0
-"""Degrees of freedom of the expectation that positions of a ladder differ no more in dispersion
-than their replicates explain."""
+"""Degrees of freedom of a prior: that the positions of a ladder differ in dispersion no more than
+their replicates explain."""
 
 
 @compiled
@@ -25,8 +25,9 @@ def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
 
     Loudness (the scores of noisiness) is (n,).
 
-    At most what is left without the ``spared`` largest values of the louder side divided by
-    ``SPARE_SHARE``. factor: of the variance of a mean, as in ``dispersion``.
+    The evidence is at most that without the ``spared`` largest values of the louder side, divided
+    by ``SPARE_SHARE``. factor: ratio of the variance of a mean to that of independent scores, from
+    ``dispersion``.
     """
     n = len(loudness)
     quiet = np.sort(loudness[:tau])
@@ -51,8 +52,9 @@ def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
 def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
     """Return how much position means vary beyond what their deviations explain, at least 1.
 
-    starts: (positions + 1,) where each begins in ``loudness``; split: one of them. A short ladder
-    cannot determine the ratio well, hence ``SINGLE_DEGREES``.
+    starts: (positions + 1,) where each position begins in ``loudness``. split: the start of the
+    position after the change. A short ladder cannot determine the ratio well, hence
+    ``SINGLE_DEGREES``.
     """
     first, stop = starts[0], starts[-1]
     left, right = np.mean(loudness[first:split]), np.mean(loudness[split:stop])
@@ -75,7 +77,8 @@ def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
 def location(loudness: Floats, splits: Ints, part: tuple[int, int, int]) -> tuple[int, int]:
     """Return the first and the last place that may be the true one, at 95 % confidence.
 
-    They explain at most ``LOCATION_DROP`` variances less squared error than the best.
+    A place is possible if it explains at most ``LOCATION_DROP`` variances less squared error than
+    the best place.
     """
     start, at, stop = part
     values = loudness[start:stop]

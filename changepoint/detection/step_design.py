@@ -29,12 +29,12 @@ class StepDesign:
         self._line = np.arange(len(counts)) - (len(counts) - 1.0) / 2.0
 
     def sums(self, values: Floats) -> Floats:
-        """The sum of values over each row, (rows,). values: (positions,)."""
+        """Return the sum of values times each row of the design, (rows,). values: (positions,)."""
         ends = np.cumsum(values[::-1])[::-1]
         return np.concatenate(([ends[0], self._line @ values], ends[self.steps]))
 
     def combined(self, figures: Floats) -> Floats:
-        """The sum of the rows, each times its figure, (positions,). figures: (rows,)."""
+        """Return the sum of all rows times their figures, (positions,). figures: (rows,)."""
         jumps = np.zeros(len(self.counts))
         jumps[self.steps] = figures[2:]
         return np.asarray(figures[0] + figures[1] * self._line + np.cumsum(jumps))
@@ -55,15 +55,18 @@ class StepDesign:
         return np.asarray(np.linalg.inv(self.products))
 
     def fit(self, means: Floats) -> Floats:
-        """The level, the slope and the steps of means, (rows,). means: (positions,)."""
+        """Fit the means: return level, slope and steps, (rows,). means: (positions,)."""
         return np.asarray(self._inverse @ self.sums(self.counts * means))
 
     def weights(self, row: int) -> Floats:
-        """The weights of the means in the figure of a row, (positions,)."""
+        """Return the weights of the means in the fitted figure of a row, (positions,)."""
         return self.combined(self._inverse[row]) * self.counts
 
     def without_steps(self, weights: Floats) -> Floats:
-        """Weights of the means in a sum that leaves out the steps of the fit, (positions,)."""
+        """Return weights of the means for a sum that the steps of the fit do not change.
+
+        weights: (positions,) of the same sum with the steps. Returns (positions,).
+        """
         of_steps = self.sums(weights)
         of_steps[:2] = 0.0
         return weights - self.combined(self._inverse @ of_steps) * self.counts

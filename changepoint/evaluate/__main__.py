@@ -22,6 +22,7 @@ from changepoint.evaluate.ladders import ladder_table, published_table
 from changepoint.evaluate.learned import learned_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
+from changepoint.evaluate.places import place_table
 from changepoint.evaluate.powers import power_table
 from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.evaluate.spreads import spread_table
@@ -80,7 +81,7 @@ def main() -> None:
         default=",".join(KINDS),
         help=(
             "kinds of noise for the commands appending, budget, creep, ladders, learned, newest, "
-            "steps and power, separated by commas (default: %(default)s)"
+            "places, power and steps, separated by commas (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -158,7 +159,7 @@ def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise how many steps are found, how late, and how right intervals are."""
+    """Return by noise how many steps are found, how late, and how often intervals are right."""
     yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
     yield "| --- |" + " --- |" * 5
     places = nightly.reported("default", 0.5)
@@ -207,13 +208,14 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
         "ladders": ladder_table,
         "learned": learned_table,
         "newest": newest_table,
+        "places": place_table,
         "steps": steps_table,
         "power": power_table,
     }
 )
 
 BY_ENGINE = ("field", "labelled")
-"""Tables that compare engines."""
+"""Names of the tables that compare engines."""
 
 
 if __name__ == "__main__":

@@ -10,26 +10,30 @@ from changepoint.api import detect
 from changepoint.detection.edivisive import MIN_PERMUTATIONS
 from changepoint.evaluate import nightly
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.newest import REPLICATES
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 LENGTHS = (19, 20, 30, 60)
-"""Positions at which a change is found; ``APPENDED`` more follow."""
+"""Lengths of a series, in positions, at which a change is found first; ``APPENDED`` more positions
+follow."""
 APPENDED = 3
 """Positions that are appended, one after the other."""
-REPLICATES = 3
-"""Runs of each position."""
 STEP = -0.04
 """The step that is found first: twice the noise of a run."""
 CLEAR = 0.1
-"""Share of the limit that the p-value of a clear change does not exceed; permutations do not show
-less than one in ``MIN_PERMUTATIONS`` + 1."""
+"""Largest p-value of a clear change, as a share of the limit, but at least 1 /
+(``MIN_PERMUTATIONS`` + 1), because permutations give none smaller."""
 SIZES = (0.06, 0.1, 0.2, 0.5, 0.9)
-"""Losses whose delays are compared."""
+"""Sizes of losses, as a fraction of the level, for which the delay until they are found is
+compared."""
 
 
 def lost(noise: Noise, positions: int, trials: int, seed: int) -> Rate:
-    """How often a clear change at ``positions`` is missing after one of the appended ones."""
+    """Return how often a clear change is lost while ``APPENDED`` positions are added to a series.
+
+    positions: length of the series in which the change is found first.
+    """
     random = np.random.default_rng(seed)
     shape = SeriesShape(positions + APPENDED, REPLICATES)
     labels = shape.labels()
@@ -59,7 +63,7 @@ def _has(values: Floats, labels: Ints, place: int) -> bool:
 
 
 def appending_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise: clear changes lost by appending, and the delays of losses by size."""
+    """Return by noise how many clear changes are lost by appending, and the delay by size."""
     names = [f"lost after {positions}" for positions in LENGTHS]
     names += [f"delay of -{size:.0%}, median/p90" for size in SIZES]
     yield f"| noise | {' | '.join(names)} |"

@@ -28,7 +28,7 @@ SIGMA = 1.0
 """Noise of a run in percent of the level."""
 
 SMALLEST = 0.03
-"""The smallest effect of interest, three times that noise."""
+"""The smallest effect of interest, as a fraction: three times ``SIGMA``."""
 
 SIDES: Sequence[tuple[int, int]] = ((2, 2), (3, 3), (5, 5), (10, 10), (3, 10))
 """Numbers of runs of the two sides."""
@@ -136,7 +136,7 @@ def pooled_rates(
     trials: int,
     seed: int,
 ) -> tuple[Rate, Rate]:
-    """Simulate six series of which some have a step; return how often it is found.
+    """Simulate groups of six series, some with a common step; return how often it is found.
 
     shared: share of the variance that the series of a run have in common. Returns the rates of
     groups with any change, and with one within a tenth of the positions from the step.
@@ -232,7 +232,7 @@ def _samples(
 
 
 def compare_table(trials: int, seed: int) -> Iterator[str]:
-    """Return by noise and size how right intervals and verdicts are."""
+    """Return by noise and size how often intervals hold the true effect, and the verdicts."""
     yield "| noise | runs | covered | no change: changed | same | -6 %: worse | better or same |"
     yield "| --- |" + " --- |" * 6
     for kind in KINDS:
@@ -257,7 +257,7 @@ def compare_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def samples_table(trials: int, seed: int) -> Iterator[str]:
-    """Return how right intervals are for correlated samples, ours and a simple one's."""
+    """Return how often intervals for correlated samples hold the truth: ours, and Welch's."""
     yield "| runs | samples | memory | between runs | covered | samples taken as independent |"
     yield "| --- |" + " --- |" * 5
     for runs in (2, 3, 5):

@@ -1,8 +1,8 @@
 """Simulate how often 95 % intervals of found changes hold the truth.
 
-One step in series of single values, either anywhere in their middle three fifths, or with three to
-ten values after it, as a night first sees it. The reported change nearest to the step is evaluated,
-within five positions of it: a step that is not found has no interval.
+Each simulated series of single values has one step: either anywhere in the middle three fifths, or
+with three to ten values after it, as a night first sees it. The reported change nearest to the step
+is evaluated, within five positions of it: a step that is not found has no interval.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from changepoint.api import detect, methods
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.nightly import MARGIN, SIGMA
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
@@ -23,10 +24,6 @@ STEPS = (0.04, 0.05, 0.1)
 """Steps whose intervals are counted, as a fraction of the level: smaller ones are rarely found."""
 SHORTEST = 20
 """Fewest positions of a series: a shorter one rarely shows these steps."""
-SIGMA = 2.0
-"""Noise of a value in percent of the level."""
-MARGIN = 5
-"""Positions from the truth within which a change counts as found."""
 
 
 @dataclass(frozen=True, slots=True)

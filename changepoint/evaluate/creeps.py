@@ -1,6 +1,6 @@
 """Simulate creep: false ones on stable lines, and how early and well true ones are found.
 
-Each line is searched as nights would: again with each position, from the first one on.
+As in real nights, each line is searched again after every new position.
 """
 
 from __future__ import annotations
@@ -13,44 +13,43 @@ import numpy as np
 from changepoint.api import detect
 from changepoint.detection.creep import Creep, creep
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.nightly import SIGMA
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats
 
 STABLE = (SeriesShape(60, 1), SeriesShape(60, 3))
 """Shapes of stable lines."""
-SIGMA = 2.0
-"""Noise of a value of a stable line, in percent."""
 SMALLEST = 0.05
 """The default of ``[detect] creep``."""
 ANY_SIZE = 1e-6
-"""A creep of any size, to show the test alone."""
+"""Smallest size of a creep that excludes none, to measure the test alone."""
 RELEASES = SeriesShape(11, 3)
-"""The base release and ten further ones."""
+"""Shape of a creeping line: the base release and ten further ones, each with three runs."""
 LOSS = 0.005
-"""What each of the ten loses."""
+"""Loss of each release of a creeping line, as a fraction."""
 LOSS_SIGMA = 1.0
-"""Noise of their values in percent."""
+"""Noise of a value of a creeping line, in percent."""
 LOSS_SMALLEST = 0.02
-"""The size from which their creep is reported."""
+"""Smallest size from which the creep of a creeping line is reported, as a fraction."""
 FOUND_BY = (6, 7, 8, 10)
-"""Releases after which the share of found creeps is printed."""
+"""Numbers of further releases after which the share of found creeps is printed."""
 SPREADS = (0.0, 0.005, 0.01)
-"""Deviations of what single releases lose."""
+"""Standard deviations of the loss of single releases around ``LOSS``."""
 JUMP, JUMP_AT = -0.08, 6
-"""A real step on top of the creep, and the release that it comes with."""
+"""Size of a real step on top of the creep, and the number of the release that it comes with."""
 
 SEARCHED = 300
-"""Most creeping lines that detection searches for steps."""
+"""Maximum number of creeping lines that detection searches for steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Simulated creeping lines: what was found, and which intervals hold the truth.
+    """Results of simulated creeping lines: found creeps, and how often intervals hold the truth.
 
-    found: (releases,) lines found by each of ``FOUND_BY``. whole: lines in which the interval of
-    the whole contains the truth. summed: those in which the true losses of the listed revisions,
-    with the remainder's part of the truth, lie in the intervals' sum. each: single contributions
-    within their interval. exact: lines whose contributions and remainder sum to the whole.
+    found: share of lines found by each release of ``FOUND_BY``. whole: share of found lines in
+    which the interval of the whole creep contains the truth. each: share of single contributions
+    whose interval contains their true loss. sums: share of found lines whose contributions and
+    remainder sum to the whole.
     """
 
     found: tuple[Rate, ...]
@@ -79,9 +78,10 @@ def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rat
 
 
 def creeping(noise: Noise, spread: float, jump: float, trials: int, seed: int) -> Measured:
-    """Return simulated lines that become slower with each release.
+    """Simulate lines that become slower with each release, and search them for creep.
 
-    A ``jump`` before ``JUMP_AT`` counts as a step that was reported.
+    spread: deviation of the losses around ``LOSS``. jump: size of an additional step at
+    ``JUMP_AT``, which counts as already reported.
     """
     random = np.random.default_rng(seed)
     shape, labels = RELEASES, RELEASES.labels()

@@ -5,7 +5,8 @@ public repositories that labels.json names, at the commits given there.
 
 A person looked at a plot of each series, before any engine searched it, and noted two kinds of
 places: changes of level, and places that may be one (a ramp, a few outliers, a wandering level).
-An engine must find the former; a change at one of the latter is neither right nor wrong.
+An engine must find the former; a change at one of the latter is neither right nor wrong. Changes of
+spread, which only ours report, do not count.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from changepoint.evaluate.field.engines import (
 from changepoint.series import Floats
 
 SHORT = 30
-"""Most values of a series that counts as short in the table."""
+"""Maximum number of values of a series that counts as short in the table."""
 
 MARGINS = ((60, 5), (20, 2), (0, 1))
-"""Distance from a label within which a change is found, by the fewest values of the series."""
+"""For series of at least so many values (first number), the distance from a label within which a
+change counts as found (second number)."""
 
 Span = tuple[int, int]
 """First and last index of a place that may be a change."""
@@ -49,8 +51,9 @@ class MissingRepositoryError(Exception):
 class LabelledSeries:
     """A real series, and the changes that a person saw in it.
 
-    group: of labels that were made at one time. name: the repository and the name there. changes:
-    indices of first values of new levels. perhaps: places that may be a change.
+    group: name of the labels that were made at one time. name: the repository and the series' name
+    in it. changes: index of the first value after each labelled change. perhaps: places that may be
+    a change.
     """
 
     group: str
@@ -80,9 +83,14 @@ class Score:
         return f"{self.found} / {self.missed} / {self.wrong} | {self.f1:.3f}"
 
 
+def margin_of(positions: int) -> int:
+    """Return the distance within which a change in a series of so many positions is found."""
+    return next(margin for least, margin in MARGINS if positions >= least)
+
+
 def score(found: Sequence[int], series: LabelledSeries) -> Score:
     """Compare found changes with those that a person labelled."""
-    margin = next(margin for least, margin in MARGINS if len(series.values) >= least)
+    margin = margin_of(len(series.values))
     rest = sorted(found)
     hits = 0
     for label in series.changes:
@@ -148,7 +156,7 @@ def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score
     entry = ENTRIES[name]
     with ExitStack() as stack:
         if entry.method:
-            engine = ours(entry.method)
+            engine = ours(entry.method, kinds=("level",))
         else:
             engine = other(entry, stack.enter_context(process(entry.environment)))
         return [(len(each.values), score(engine(each.values).indices, each)) for each in series]
@@ -157,8 +165,8 @@ def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score
 def _read(clone: Path, commit: str, file: str, every: int) -> Mapping[str, Floats]:
     """Read the series of a file by name, without missing values.
 
-    every: 0 for the file at the commit; otherwise the entries of every such version of the file up
-    to the commit, because a published file only keeps the newest.
+    every: 0 to read only the file at the commit. With a number n, every n-th older version of the
+    file is read, too, because a published file keeps only the newest entries.
     """
     if file.endswith(".csv"):
         rows = (line.split(",") for line in _show(clone, commit, file).splitlines())

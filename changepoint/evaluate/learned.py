@@ -1,4 +1,4 @@
-"""What the learned autocorrelation of a machine is worth: alarms, recall and delay with it."""
+"""Simulate the benefit of a machine's learned autocorrelation: alarms, recall and delay with it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 SERIES = 20
-"""Series of the machine from which it is learned."""
+"""Series of the machine from which its autocorrelation is learned."""
 LENGTH = 60
-"""Positions of each of them."""
+"""Positions of each series from which the autocorrelation is learned."""
 SHAPES = (SeriesShape(200, 1), SeriesShape(100, 3))
-"""Unchanged series that grow to so many positions."""
-BUDGET = 0.5
-"""Budget of alarms per 1000 nights."""
+"""Lengths, in positions and replicates, to which the unchanged test series grow."""
 
 
 def learned_places(noise: Noise, seed: int) -> nightly.Places:
-    """The positions that ``detect`` reports with what 20 other series of the machine show."""
+    """Return a search by ``detect`` that uses the autocorrelation learned from 20 other series."""
     random = np.random.default_rng([seed, SERIES])
     shape = SeriesShape(LENGTH, 1)
     others = [draw(noise, shape, random, sigma=nightly.SIGMA) for _ in range(SERIES)]
@@ -31,14 +29,14 @@ def learned_places(noise: Noise, seed: int) -> nightly.Places:
 
     def places(values: Floats, labels: Ints) -> list[int]:
         positions = None if len(labels) == labels[-1] + 1 else labels
-        found = detect(values, positions=positions, alarms_per_1000=BUDGET, autocorrelation=phi)
+        found = detect(values, positions=positions, autocorrelation=phi)
         return [int(change.position) for change in found.changes]
 
     return places
 
 
 def learned_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """One row per noise: alarms per 1000 nights of both shapes, recall of 3 and 5 %, delay."""
+    """Return by noise: alarms per 1000 nights for both shapes, recall of 3 and 5 %, delay."""
     names = " | ".join(f"alarms {shape}" for shape in SHAPES)
     yield f"| noise | {names} | 3 % | 5 % | delay of 5 %, median/p90 |"
     yield "| --- |" + " --- |" * (len(SHAPES) + 3)

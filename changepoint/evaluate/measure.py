@@ -13,14 +13,14 @@ from changepoint.evaluate.simulate import Noise, SeriesShape, draw
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something happened: ``hits`` of ``trials``."""
+    """How often an event happened: ``hits`` of ``trials``."""
 
     hits: int
     trials: int
 
     @property
     def value(self) -> float:
-        """The share of trials in which it happened."""
+        """The share of trials with a hit."""
         return self.hits / self.trials
 
     def limits(self) -> tuple[float, float]:

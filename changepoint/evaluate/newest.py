@@ -36,7 +36,8 @@ def found(noise: Noise, positions: int, step: float, trials: int, seed: int) -> 
 def newest_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
     """Return by noise how often steps are found in their first night.
 
-    Alarms are those of the whole search, in ``trials`` series that grow to 100 positions.
+    The last column has the false alarms of the whole search, in ``trials`` unchanged series that
+    grow to 100 positions.
     """
     columns = [(step, positions) for step in STEPS for positions in POSITIONS]
     names = " | ".join(f"{step:.0%} at {positions}" for step, positions in columns)

@@ -22,13 +22,13 @@ MARGIN = 5
 """Positions between a change and the truth, or an earlier alarm, that count as the same."""
 
 FIRST_NIGHT = 20
-"""Positions of the first searched night: shorter series hardly show any step."""
+"""Positions of a series in the first searched night: shorter series hardly show any step."""
 SIGMA = 2.0
 """Noise of a value in percent of the level."""
 NEVER = math.inf
 
 Places = Callable[[Floats, Ints], list[int]]
-"""Returns the positions that are reported as changes, from values and their positions."""
+"""The type of a search: from values and their positions to the positions reported as changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Alarms:
 
 
 def reported(method: str, alarms_per_1000: float) -> Places:
-    """Return the positions of changes that a method reports at a budget."""
+    """Return a search with a method at a budget of alarms: it returns the positions of changes."""
 
     def places(values: Floats, labels: Ints) -> list[int]:
         positions = None if len(labels) == labels[-1] + 1 else labels

@@ -11,7 +11,8 @@ import numpy as np
 from changepoint.series import Floats, Ints
 
 Noise = Callable[[np.random.Generator, "SeriesShape"], Floats]
-"""Draws (positions, replicates) deviations from the level, in standard deviations of the core."""
+"""The type of a noise: draws deviations from the level, (positions, replicates). Their unit is the
+standard deviation of the noise without its outliers, modes and differences between positions."""
 
 LEVEL = 100.0
 """The initial level of all series, so that a noise of 2 is one of 2 %."""
@@ -67,12 +68,12 @@ def coarse(random: np.random.Generator, ladder: SeriesShape) -> Floats:
 
 
 def position_half(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Return normal noise in which positions differ, too, by half as much."""
+    """Return normal noise plus differences between positions that are half as large."""
     return gauss(random, ladder) + 0.5 * random.normal(size=(ladder.positions, 1))
 
 
 def position_equal(random: np.random.Generator, ladder: SeriesShape) -> Floats:
-    """Return normal noise in which positions differ as much as repeated values."""
+    """Return normal noise plus differences between positions that are as large."""
     return gauss(random, ladder) + random.normal(size=(ladder.positions, 1))
 
 

@@ -1,6 +1,6 @@
 """Simulate changes of spread: false alarms, found ones and delay.
 
-Changes of level are searched first, as in a user's night, and passed on.
+As in a real night, changes of level are searched first, and changes of spread between them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ NEAR = 10
 """Positions between a change of spread and the truth within which it counts as found."""
 
 SERIES_PER_TRIAL = 5
-"""Unchanged series per trial of the other tables: alarms are rare and quickly counted."""
+"""Unchanged series simulated per trial, five times as many as in other tables, because alarms are
+rare and a search is quick."""
 
 LONGEST_DELAY = 40
 """Nights after which a missing change of spread counts as not found."""
@@ -103,7 +104,11 @@ def at_steps(noise: Noise, step: float, trials: int, seed: int) -> tuple[Rate, R
 def recall(
     noise: Noise, ladder: SeriesShape, ratio: float, trials: int, seed: int
 ) -> tuple[Rate, Rate, Rate]:
-    """Return how often a change of spread in the middle is found."""
+    """Return how often a change of spread in the middle of a series is found.
+
+    Also returns how often the intervals of found changes contain the true position and the true
+    ratio.
+    """
     random = np.random.default_rng(seed)
     at = ladder.positions // 2
     near = min(NEAR, max(ladder.positions // 10, 1))

@@ -19,8 +19,8 @@ from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Series
 
 PART = 1.0 / 3.0
-"""The part of the smallest change of interest that a machine must move by to cause an event. Three
-machines that share a line move its mean by a third of what one of them moves."""
+"""Share of the smallest change of interest by which a machine must move to cause an event. If one
+of three machines that share a line moves, the mean of the line moves by a third as much."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class EnvironmentAssessment:
     def sort_out(
         self, shifts: Sequence[Shift], series: Sequence[Series]
     ) -> tuple[list[Shift], list[Excused]]:
-        """Split changes into those of the DBMS, and those a machine may explain."""
+        """Split shifts into changes of the DBMS, and changes that a machine may explain."""
         if not self.machine_offsets:
             return list(shifts), []
         by_key: dict[SeriesKey, Series] = {one.key: one for one in series}

@@ -17,8 +17,8 @@ from pipeline.model import SeriesKey
 from pipeline.storage.series import Ints, RunIndex, Series
 
 WORN = 0.10
-"""The drift beyond which a machine counts as broken for the drifting figures: calibration drops
-their values. Beyond a tenth, a fitted line predicts a runaway level badly."""
+"""The relative drift of a series (0.1: 10 %) beyond which calibration drops the values of the
+drifting nights. The machine counts as broken then, and a fitted line predicts its level badly."""
 
 _DAY = timedelta(days=1)
 
@@ -42,8 +42,8 @@ ALIKE: tuple[tuple[_Alike, bool], ...] = (
     (lambda figure, key: True, False),
 )
 """Rules that match control figures of the same metric to a series; the first rule with a match
-applies. The flag says whether the figures measure the series' own step; other figures only show
-what a change does to such steps on average."""
+applies. The flag says whether the figures measure the series' own step; other figures only show the
+average effect of a machine change on steps of that kind."""
 
 
 class RunPlace(NamedTuple):
@@ -66,7 +66,7 @@ class Course:
 
 
 class Calibration:
-    """Corrects series by what controls show of the machines that measured them."""
+    """Corrects series for the differences and changes of machines that controls show."""
 
     def __init__(self, standings: Sequence[MachineOffset], smallest: float) -> None:
         self._standings = {one.panel.place: one for one in standings}
@@ -81,7 +81,7 @@ class Calibration:
         ] = {}
 
     def series(self, series: Series, runs: Mapping[str, RunPlace]) -> Series:
-        """Return a corrected series, without the nights in which the machine is unclear.
+        """Return a corrected series, without the nights in which the machine's effect is unknown.
 
         A series that no control matches is returned unchanged.
         """
@@ -100,7 +100,7 @@ class Calibration:
         return series.with_values(values).where(kept)
 
     def standing(self, place: ClassMachine) -> MachineOffset | None:
-        """Return how a machine differs from its class; None for one without controls."""
+        """Return how a machine differs from its class; None for a machine without controls."""
         return self._standings.get(place)
 
     def night(self, run: RunPlace) -> int:
@@ -110,9 +110,10 @@ class Calibration:
     def _run_nights(
         self, index: RunIndex, runs: Mapping[str, RunPlace]
     ) -> dict[ClassMachine, tuple[Ints, NDArray[np.bool_]]]:
-        """Return the night of each run on machines with controls; -1 for other runs.
+        """Return the night of each run by machine, and whether the machine was unusual then.
 
-        Beside it, whether the machine was off its level in that night. Both are (runs,).
+        Each machine with controls has two arrays (runs,): the number of the night, -1 for runs on
+        other machines, and whether most of the machine's controls were far from normal.
         """
         if id(index) not in self._by_index:
             found: dict[ClassMachine, tuple[Ints, NDArray[np.bool_]]] = {}
@@ -139,7 +140,7 @@ class Calibration:
         return self._nights[run]
 
     def course(self, key: SeriesKey, place: ClassMachine) -> Course | None:
-        """Return how a machine moved a series night by night; None without a like control."""
+        """Return how a machine moved a series night by night; None if no control resembles it."""
         asked = key.target, key.workload_hash, key.step, key.group, key.unit, key.metric
         if (place, asked) not in self._courses:
             self._courses[place, asked] = self._course(key, place)
@@ -171,7 +172,7 @@ class Calibration:
 
 
 def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], bool]:
-    """Return which control figures resemble a series, and whether one is of its own step."""
+    """Return which control figures resemble a series, and whether they measure its own step."""
     of_metric = [at for at, figure in enumerate(figures) if figure.metric == key.metric]
     for fits, own in ALIKE:
         found = [at for at in of_metric if fits(figures[at], key)]

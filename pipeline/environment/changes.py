@@ -1,4 +1,4 @@
-"""Find changes of a machine in its controls, and tell sudden steps from slow ramps."""
+"""Find changes of a machine in its controls: sudden steps and slow ramps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.environment.ramps import best_ramp
 from pipeline.environment.steps import NEAR, steps_of
 
 MOST_RAMPS = 3
-"""The most ramps searched for in one machine. Three lines describe a bent course well."""
+"""The most ramps searched for in one machine. Three straight lines describe a curved drift well."""
 
 
 def changes_of(
@@ -23,12 +23,12 @@ def changes_of(
     alarms_per_1000: float,
     smallest: float,
 ) -> LevelFit:
-    """Find every clear change of a machine, and fit the level of each control figure between.
+    """Find every clear change of a machine, and fit each control figure's level between changes.
 
-    ``updates`` are the nights with a changed fingerprint. A step there needs no search, only a
-    clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the standard
-    deviation of a night; ``smallest`` is the smallest relative change of interest. Where a ramp and
-    steps both fit, the cheaper model by Schwarz's criterion is kept.
+    ``updates`` are the nights with a changed fingerprint. A step in such a night needs no search,
+    only a clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the
+    standard deviation of a night; ``smallest`` is the smallest relative change of interest. Where a
+    ramp and steps both fit, the cheaper model by Schwarz's criterion is kept.
     """
     metrics = [figure.metric for figure in panel.figures]
 
@@ -82,8 +82,9 @@ def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
 def _cost(level: LevelFit) -> float:
     """Return Schwarz's criterion of a fit: the residual noise plus a penalty for each change.
 
-    Each change pays for its nights once per machine (one for a step, two for a ramp), and for a
-    size in each figure that it moves (Schwarz 1978; nights count as parameters, Yao 1988).
+    The penalty counts parameters: one for each night that places a change (one for a step, two for
+    a ramp), once per machine, and one for the size of the change in each figure that it moves
+    (Schwarz 1978; nights count as parameters, Yao 1988).
     """
     there = np.isfinite(level.residuals)
     left = np.nansum(level.residuals**2, axis=1) / level.deviation**2

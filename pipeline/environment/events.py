@@ -18,7 +18,8 @@ NORMAL_95 = 1.96
 
 
 SETTLED = 3
-"""Nights after which a new machine is reported. Servers rented for a single night are not."""
+"""Nights after which a new machine is reported. Servers rented for a single night are not
+reported."""
 
 
 class MachineEventKind(StrEnum):
@@ -50,7 +51,7 @@ class EnvironmentEvent(Frozen):
     """A change of a machine (not of a DBMS): when, of which kind, with which effects.
 
     ``since`` is the first night of the change, between ``earliest`` and ``latest``. A drift ends in
-    the night ``until``, or goes on. ``effects`` are the clear ones, largest first.
+    the night ``until``, or goes on. ``effects`` has only clear effects, largest first.
     """
 
     kind: MachineEventKind
@@ -84,7 +85,7 @@ def events_of(
 
 
 def _grouped(one: MachineOffset) -> list[list[int]]:
-    """Combine changes of a machine that touch each other into one event."""
+    """Group the changes of a machine by event: each step alone, adjoining ramps together."""
     changes = one.fit.changes
     events = [[at] for at, change in enumerate(changes) if not change.ramp]
     drifts: list[list[int]] = []

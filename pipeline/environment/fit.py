@@ -13,8 +13,9 @@ from pipeline.environment.noise import autocorrelation, clipped
 from pipeline.environment.panel import Floats
 
 CLEAR = 3.5
-"""Standard errors from which a figure takes part in a machine's change. In a machine with twenty
-figures, one hundred changes include one figure wrongly."""
+"""Size of a change in a figure, in standard errors, from which the figure takes part in the change.
+In a machine with twenty figures, about one change in a hundred includes a figure that did not
+move."""
 
 _ROUNDS = 4
 """Rounds of clipping outlying nights. After three rounds, levels move by less than a tenth of their
@@ -73,7 +74,7 @@ class LevelFit:
     def moved(self) -> Floats:
         """Return how far each control figure is from its start in each night.
 
-        Returns (figures, nights).
+        Returns (figures, nights), as natural logarithms.
         """
         moved: Floats = self.sizes @ self.courses
         return moved

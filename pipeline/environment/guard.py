@@ -14,11 +14,12 @@ from pipeline.model import RegressionKind, SeriesKey, Shift
 from pipeline.storage.series import Point, Series
 
 MISSED = 0.5
-"""The part of a machine's change that calibration may miss in a series whose own step a control
-measures. A revision need not react to a kernel update as the pinned control does."""
+"""Share of a machine's change that calibration may fail to remove from a series, even if a control
+measures the series' own step. A revision need not react to a kernel update as the pinned control
+does."""
 
 BESIDE = 10
-"""Positions on each side of a shift whose points count for its machines."""
+"""Positions on each side of a shift whose points decide which machines measured the shift."""
 
 
 class _Side(NamedTuple):
@@ -68,7 +69,7 @@ def excused(
 
 
 def _shares(side: _Side, sides: Mapping[ClassMachine, _Side]) -> tuple[float, float]:
-    """Return how much of the values before and after a shift one machine measured."""
+    """Return one machine's share of the values before and after a shift, each from 0 to 1."""
     before = sum(len(each.before) for each in sides.values())
     after = sum(len(each.after) for each in sides.values())
     return len(side.before) / max(before, 1), len(side.after) / max(after, 1)
@@ -94,9 +95,10 @@ def _moved(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> float:
-    """Return how wrong the correction of a machine on both sides of a shift may be (a logarithm).
+    """Return how wrong the correction of one machine's values may be at a shift (a logarithm).
 
-    It follows from the machine's changes between its last run before the shift and its first after.
+    The error follows from the changes of the machine between its last run before the shift and its
+    first run after the shift. The machine must have runs on both sides.
     """
     standing = calibration.standing(place)
     if standing is None:

@@ -20,7 +20,7 @@ MOST_MOOD = 0.8
 
 
 FEW = 10
-"""Nights below which a machine takes the scatter of its class instead of its own."""
+"""Number of nights below which a machine takes the scatter of its class instead of its own."""
 
 USUAL = 0.01
 """Standard deviation of a night, 1 %, for a class without an estimate."""
@@ -71,7 +71,7 @@ def clipped(residuals: Floats, deviation: float) -> Floats:
 
 
 def autocorrelation(residuals: Floats) -> float:
-    """Return how much neighbouring nights are alike, over all control figures.
+    """Return the correlation between neighbouring nights, over all control figures.
 
     Residuals are (figures, nights).
 

@@ -17,7 +17,7 @@ machine therefore moves no value measured before."""
 
 SIGNIFICANT = 2.0
 """Standard errors below which an offset counts as zero. Of equal machines, one figure in twenty
-exceeds this and moves by what shrinkage leaves."""
+exceeds this, and keeps the part of its offset that shrinkage leaves."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class MachineOffset:
 
     @property
     def levels(self) -> Floats:
-        """Return how far each control figure is from the class in each night.
+        """Return how far each control figure is from the machine class in each night.
 
-        Returns (figures, nights).
+        Returns (figures, nights), as natural logarithms.
         """
         levels: Floats = self.offsets[:, None] + self.fit.moved
         return levels
@@ -93,7 +93,7 @@ def _shrunk(offsets: Floats, errors: Floats, between: float) -> Floats:
 
 
 def _reference(members: Sequence[tuple[Panel, LevelFit]]) -> dict[ControlFigure, float]:
-    """Return the level of each control figure that the class began with."""
+    """Return the logarithm of each control figure's level when the machine class began."""
     began: dict[ControlFigure, list[tuple[date, float]]] = {}
     for panel, fit in members:
         for at, (figure, start) in enumerate(_starts(panel, fit).items()):

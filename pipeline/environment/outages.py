@@ -22,11 +22,12 @@ NIGHT_GAP = timedelta(hours=2)
 """Gap between runs of a machine from which they belong to different nights."""
 
 AROUND = 3
-"""Nights on each side that a night is compared with. After a permanent change, most of them are at
-the new level from the third night on, so the change is no outage."""
+"""Nights on each side that a night is compared with. From the third night after a permanent change,
+most of the compared nights have the new level, so the change is no outage."""
 
 LEAST_AROUND = 2
-"""Fewest other nights to compare with: of two nights either one may be off."""
+"""Fewest other nights to compare a night with. Of only two nights, either may be the unusual
+one."""
 
 DEVIATIONS = 3.0
 """Standard deviations between nights from which a control counts as off."""
@@ -56,7 +57,10 @@ def without_outages(
 
 
 def _controls(runs: Sequence[RunHead], nights: Mapping[str, tuple[str, int]]) -> dict[str, str]:
-    """Return which runs are of a binary that its machine measured in many nights."""
+    """Return the build hash of each run whose binary its machine measured in several nights.
+
+    These runs serve as controls. The keys are run ids.
+    """
     seen: dict[tuple[str, str], set[int]] = {}
     for run in runs:
         machine, night = nights[run.run_id]
@@ -106,7 +110,10 @@ def _nights_off(
 
 
 def _deviant(levels: Mapping[int, Sequence[float]], smallest: float) -> dict[int, bool]:
-    """Return for each night whether a control was far from its usual value."""
+    """Return for each night whether a control was far from its usual value.
+
+    ``levels`` has the natural logarithms of the control's values, by the number of the night.
+    """
     order = sorted(levels)
     middles = [median(levels[night]) for night in order]
     apart = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.environment.offsets import MachineOffset
 
 FILE = "environment.json"
-"""The file name in the results folder."""
+"""Name of the file with the assessment, in the results folder."""
 
 
 class MachineState(Frozen):
@@ -47,7 +47,7 @@ class EnvironmentState(Frozen):
 
 
 def state_of(environment: EnvironmentAssessment) -> EnvironmentState:
-    """Return what to store of an assessment of the machines."""
+    """Return an assessment of the machines in the form that is stored."""
     return EnvironmentState(
         machines=tuple(_machine(one) for one in environment.machine_offsets),
         events=environment.events,

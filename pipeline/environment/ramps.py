@@ -12,15 +12,17 @@ from pipeline.environment.noise import autocorrelation, clipped
 from pipeline.environment.panel import Floats
 
 SHORTEST = 10
-"""Nights of the shortest ramp. A step describes a shorter change as well."""
+"""Nights of the shortest ramp. A change within fewer nights counts as a step, which fits as
+well."""
 
 EVIDENCE = 25.0
-"""The least evidence in one figure: the squared deviation of the best ramp. Among about a thousand
-strongly correlated ramps, normal noise reaches it in less than one of 10,000 searches."""
+"""The least evidence of a ramp in one figure: the squared error that it explains, in variances of a
+night. Among about a thousand strongly correlated ramps, normal noise reaches this evidence in less
+than one of 10,000 searches."""
 
 KNOTS = 40
-"""Number of nights at which ramps may begin and end. Between these knots a ramp loses less than a
-hundredth of what it explains."""
+"""Number of nights at which ramps may begin and end. A ramp that begins or ends between these knots
+loses less than a hundredth of the squared error that it explains."""
 
 
 def best_ramp(
@@ -91,7 +93,7 @@ def _best(
 
 
 def _inflation(values: Floats) -> float:
-    """Return how much the likeness of neighbouring nights widens the variance of a level."""
+    """Return the factor by which the autocorrelation of nights widens the variance of a level."""
     rest = np.array([row - _smoothed(row) for row in values])
     phi = autocorrelation(rest)
     return (1 + phi) / (1 - phi)

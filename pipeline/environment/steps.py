@@ -12,8 +12,9 @@ from pipeline.environment.fit import MachineChange
 from pipeline.environment.panel import Floats
 
 NEAR = 3
-"""Nights by which one figure may misplace a step: with heavy tails, a 95 % interval may end a night
-or two beside it. Two changes of a machine within so few nights are reported as one."""
+"""Nights by which the position of a step may be wrong in one figure: with heavy tails, the true
+night may lie a night or two outside the 95 % interval. Two changes of a machine within so few
+nights are reported as one."""
 
 
 class _Found(NamedTuple):

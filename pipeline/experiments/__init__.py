@@ -1,1 +1,1 @@
-"""Experiments, which measure on purpose: confirm, compare, bisect, backfill, pull requests."""
+"""Experiments: runs that answer a question (confirm, compare, bisect, backfill, pull requests)."""

@@ -1,4 +1,4 @@
-"""Choose which skipped revision of a line to measure next: the one that says most.
+"""Choose which skipped revision of a line to measure next: the most informative one.
 
 A branch measured once a night has gaps: unmeasured commits between measured ones. Revisions that
 narrow a known change come first; :class:`changepoint.Bisection` chooses them from the stored
@@ -23,11 +23,12 @@ from pipeline.text.units import plural
 
 WITNESSES = 20
 """Measured revisions on each side of a change that define its levels. The number is small because a
-machine drifts. It exceeds what a search measures: if the change point is some positions off, new
-measurements on one side must not push out the other."""
+machine drifts. It is larger than the number of measurements of a search: if the change point is
+some positions off, new measurements on one side of it must not displace the known ones."""
 
 FIGURES = 3
-"""Series searched together: those with the largest change. Others add noise of the same runs."""
+"""Number of series searched together, those with the largest changes. More series of the same runs
+add noise rather than evidence."""
 
 NEVER = 1e9
 """The cost, in runs, of a revision that must not be chosen."""
@@ -36,15 +37,16 @@ _OPEN = (RegressionState.CONFIRMED, RegressionState.SUSPECTED)
 """States in which the position of a change matters, most important first."""
 
 Run = Mapping[str, float]
-"""The figures of one run by series."""
+"""The value of each series in one run."""
 
 
 @dataclass(frozen=True)
 class Doubt:
     """A known change that began somewhere after revision ``good`` and up to ``bad``.
 
-    ``runs`` are the runs of the measured revisions around the change by place, including both ends;
-    empty if the figures cannot locate the change. The smallest ``rank`` comes first.
+    ``good`` and ``bad`` are places on the line. ``runs`` are the runs of the measured revisions
+    around the change, by place, including both ends; empty if the figures cannot locate the change.
+    The doubt with the smallest ``rank`` is narrowed first.
     """
 
     fingerprint: str
@@ -58,8 +60,9 @@ class Doubt:
 class Gaps:
     """Which revisions of a line are measured and which are not; places are indices into ``labels``.
 
-    ``dead`` are revisions that do not build. Choices lie in ``asked``: from end to end with
-    ``ends``, otherwise only between measured revisions. ``built`` returns whether a build exists.
+    ``dead`` are revisions that do not build. Only revisions in the range ``asked`` are chosen: all
+    of them with ``ends``, otherwise only those between measured revisions. ``built`` returns
+    whether a revision has a build.
     """
 
     line: str
@@ -108,9 +111,10 @@ def choose(lines: Sequence[Gaps]) -> Choice | None:
 
 
 def planned_choices(lines: Sequence[Gaps]) -> Iterator[Choice]:
-    """Yield the revisions to measure in order, as far as no new result can change it.
+    """Yield the revisions to measure, in order, up to the first choice that needs a new result.
 
-    Each doubt contributes only its first revision: the next one depends on the measurement.
+    Each known change contributes only one revision, because the next one depends on its
+    measurement. Revisions that fill gaps follow.
     """
     while (choice := choose(lines)) is not None:
         yield choice

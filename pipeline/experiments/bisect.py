@@ -1,10 +1,10 @@
-"""Bisect: find the revision between a good and a bad one that changed what was measured.
+"""Bisect: find the revision between a good and a bad one that changed the measured figures.
 
 The search first shows that the ends differ. :class:`changepoint.Bisection` then chooses the
 revisions to measure. Finally, new runs compare the culprit with its parent, and the ranges on
-either side of it are searched in the same way. All of this is logic over a Runner, which counts the
-attempts of a cell from 1 and does not repeat one. A killed search therefore resumes when it is
-started again.
+either side of it are searched in the same way. The module only decides what to measure; a Runner
+measures. The runner numbers the attempts of a cell from 1 and returns the figures of an existing
+attempt, so a killed search resumes when it is started again.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ MOST_BLOCKS = 60
 take. The error probability is spread over all pairs, so unused pairs cost power."""
 
 FIRST_LOOK = 6
-"""Pairs before the first test of a difference. The search compares everything else with the levels
-of its ends, and figures that differ less need time to show it."""
+"""Pairs before the first test of a difference. The search compares all other revisions with the
+levels of its ends, and figures with a small difference need several pairs to show it."""
 
 REMAINDER, FEWEST_REMAINING = 2, 20
-"""Limits for the search beside a culprit: a multiple of the pairs that showed the ends to differ,
-and a minimum. The pairs needed grow with the inverse square of a change, so 0.7 of the difference
-is still found."""
+"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit: a multiple
+of the pairs that showed the original ends to differ, and at least a minimum. The pairs needed grow
+with the inverse square of a change, so a change of 0.7 of the original difference is still
+found."""
 
 MOST_RUNS = 600
 """Runs after which a search ends with its current result."""
@@ -53,12 +54,12 @@ TRIES = 2
 """Consecutive runs without figures after which a revision counts as not measurable."""
 
 RANGE = 0.95
-"""Probability of the reported range."""
+"""Probability that the reported range contains the culprit."""
 
 Outcome = Literal["culprit", "range", "no change", "undecided"]
 
 _Needed = Callable[[Iterable[bool]], bool]
-"""Which of the figures a run must have: any or all."""
+"""How many of the figures a run must have to be used: ``any`` of them, or ``all``."""
 
 
 class RevisionDifference(Frozen):
@@ -171,8 +172,9 @@ def bisect(
 class _Comparison:
     """A comparison of one metric of a step between two revisions, run by run.
 
-    As in :mod:`pipeline.experiments.interleaved`, excluding a change of just the smallest effect
-    has a larger error probability than reporting one; larger changes are missed far more rarely.
+    As in :mod:`pipeline.experiments.interleaved`, there are two error probabilities. That of
+    reporting a difference is small. That of excluding a change of just the smallest effect is
+    larger, because larger changes are missed far more rarely.
     """
 
     def __init__(self, better: Better, smallest: float, wrong: float, limit: int) -> None:
@@ -233,7 +235,7 @@ class _Compared:
 
     @property
     def done(self) -> bool:
-        """Whether a difference was shown, or more runs cannot show one."""
+        """Whether a difference was shown, or the comparison of every metric has ended."""
         return bool(self.differing) or all(each.done for each in self.decisions.values())
 
     def summary(self) -> str:
@@ -299,10 +301,10 @@ class _Search:
         needed: _Needed = all,
         limit: int = MOST_BLOCKS,
     ) -> _Compared:
-        """Compare two revisions in new pairs of runs, until it is clear or the limit is reached.
+        """Compare two revisions in new pairs of runs until the result is clear, ``limit`` at most.
 
-        The runs are new because those that pointed to a culprit are no independent evidence for it.
-        Raises UserError for a revision that cannot be measured.
+        New runs are needed because the runs that pointed to a culprit are no independent evidence
+        for it. Raises UserError for a revision that cannot be measured.
         """
         names = f"{self._label(good)} and {self._label(bad)}"
         self._say(f"{names} are compared")
@@ -381,7 +383,7 @@ class _Search:
         return bisection
 
     def _narrow(self, bisection: Bisection, good: int, bad: int, figures: Sequence[Figure]) -> None:
-        """Measure the revisions that say most, until the culprit is known or a limit is reached."""
+        """Measure the most informative revisions until the culprit is known or a limit reached."""
         while not (bisection.culprit.done or self._spent):
             at = bisection.next(self._costs[good : bad + 1])
             self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")

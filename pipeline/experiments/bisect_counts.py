@@ -1,8 +1,8 @@
 """Bisect by instruction counts: a plain binary search, because one counted run is exact.
 
-A revision belongs to the side whose level it is nearer to, as logarithms. At the end, new runs
-compare the culprit with its parent, and the ranges on either side are searched if their ends
-differ, too. The search resumes as :func:`pipeline.experiments.bisect.bisect` does.
+A revision counts as good or bad by the end whose count is nearer, compared as logarithms. At the
+end, new runs compare the culprit with its parent, and the ranges on either side are searched if
+their ends differ, too. The search resumes as :func:`pipeline.experiments.bisect.bisect` does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pipeline.text.errors import UserError, first_line
 from pipeline.text.units import plural
 
 SURE = 0.99
-"""Probability of a culprit or a range: counts are exact, but builds may differ by chance."""
+"""Reported probability of a culprit or a range. It is below 1 although counts are exact, because
+builds may differ by chance."""
 
 
 def bisect_counts(
@@ -173,7 +174,7 @@ class _HalvingSearch:
         return self._rows(again[0], again[1])
 
     def _count(self, at: int, needed: Sequence[Figure]) -> bool:
-        """Count a revision; return whether the counts could be had."""
+        """Count the instructions of a revision; return whether all needed counts are available."""
         found = self._measured(at)
         if found is None or any(found.get(figure, 0.0) <= 0.0 for figure in needed):
             self._dead.add(at)

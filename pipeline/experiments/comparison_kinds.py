@@ -22,8 +22,8 @@ from pipeline.model.metrics import is_worse
 from pipeline.storage.derive.background import SUSTAINED
 
 QUIET = 0.5
-"""Share of the smallest effect below which all deviations count as equal. A doubled noise of a
-tenth of a percent is of no interest."""
+"""Deviations below this share of the smallest effect count as equal when spreads are compared:
+noise that doubles from a tenth of a percent is of no interest."""
 
 
 class BlockComparison(Protocol):
@@ -54,7 +54,7 @@ class ComparisonKind(ABC):
     blocks: int
 
     ends_undecided = False
-    """Whether a change not shown after all blocks stays undecided."""
+    """Whether a metric stays undecided, rather than "not shown", if all blocks showed no change."""
 
     @property
     @abstractmethod
@@ -76,11 +76,11 @@ class ComparisonKind(ABC):
         """Format an effect of this kind as text."""
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether values of this size can be compared; a ratio to zero cannot."""
+        """Whether these values can be compared: not if one is zero, which has no ratio."""
         return 0.0 not in levels
 
     def visible(self, low: float, high: float) -> float:
-        """Convert half the width of an interval to the smallest visible effect."""
+        """Return the smallest effect that an interval as wide as this one can show, or infinity."""
         if low <= -1.0 or not math.isfinite(high):
             return math.inf
         return math.sqrt((1.0 + high) / (1.0 + low)) - 1.0
@@ -154,7 +154,7 @@ class OfSla(ComparisonKind):
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """Half of the runs, because detection compares medians."""
+        """The smallest difference of shares that matters: half of the runs, as for medians."""
         return -HALF, HALF
 
     def comparison(self, confidence: float) -> ShareSequential:
@@ -169,11 +169,11 @@ class OfSla(ComparisonKind):
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether values can be compared; zero means a missed SLA, so all can."""
+        """Whether these values can be compared: always, because zero means a missed SLA."""
         return True
 
     def visible(self, low: float, high: float) -> float:
-        """Return half the width of an interval of shares, unchanged."""
+        """Return the smallest visible difference of shares: half the width of the interval."""
         return (high - low) / 2.0
 
 

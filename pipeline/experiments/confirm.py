@@ -50,8 +50,9 @@ Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
 class OutcomeRow(Frozen):
     """The verdict on one metric of a confirmation: effect, interval, decision.
 
-    ``effect`` and ``interval`` are relative to the last good revision: of the level; for a spread,
-    of the standard deviation; for an SLA, the difference in the share of runs that met it.
+    ``effect`` and ``interval`` are the change since the last good revision: for a level or a spread
+    (standard deviation) the relative change, for an SLA the difference in the share of runs that
+    met it.
     """
 
     step: str
@@ -113,7 +114,8 @@ def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
 def evidence_of(regression: Regression) -> str:
     """Return a digest of a regression's evidence, which changes with further measurements.
 
-    Positions are not part of it, because they change when a line gets another beginning.
+    Positions are not part of the digest, because they change when a line gets another first
+    revision.
     """
     return digest(
         [
@@ -128,9 +130,9 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment that would confirm a regression or an improvement.
 
-    It measures the :func:`clearest` figures at the :func:`certain_ends` of the interval; counts,
-    where they explain the regression and no ``mode`` is chosen. Raises
-    UserError if the plan has no such cells, and if no level with a ratio changed.
+    It measures the :func:`clearest` figures of the two revisions :func:`certain_ends`. Without a
+    ``mode``, it counts instructions if they explain the regression, and otherwise measures time.
+    Raises UserError if the plan has no such cells, and if every changed level is zero on one side.
     """
     chosen = clearest(regression, settings.figures, mode)
     base, head = (
@@ -204,8 +206,8 @@ def confirm(
     """Measure a regression or an improvement again, and write the outcome to its folder.
 
     Runs and minutes of an earlier, undecided attempt are included. ``seconds`` is the experiment's
-    share of the night, if less than the question's budget. Raises UserError for an error that ends
-    a run.
+    share of the night; the smaller of it and the question's budget limits the measuring. Raises
+    UserError for an error that ends a run.
     """
     before = outcome_in(folder)
     spent = before.minutes if before is not None else 0.0

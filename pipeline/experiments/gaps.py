@@ -115,7 +115,7 @@ def _built(builder: Builder, revisions: Sequence[Revision], options: str, place:
 def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) -> range:
     """Return the places on a line from one revision to another, both included.
 
-    As in the configuration, 17 includes every revision whose label begins so.
+    As in the configuration, a version such as 17 includes all its revisions, as 17.1.
     """
     orders = [revision.order for revision in revisions]
     since, until = version_bound(asked.since, revisions), version_bound(asked.until, revisions)

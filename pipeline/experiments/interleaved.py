@@ -41,8 +41,8 @@ ANEW = 1
 then at most twice ``WRONG``: the promised 1 %, and only on a machine that always moves."""
 
 FAILURES = 2
-"""Blocks without a figure, before any with it, after which the figure is given up. A step that
-fails once is retried."""
+"""Number of blocks at the beginning without a value of a figure, after which the figure is not
+measured any more. A step that fails once is retried."""
 
 Way = Literal["worse", "better"]
 """The direction of a suspected change."""
@@ -337,7 +337,7 @@ class _Track:
         self.open = self._verdict == "undecided"
 
     def _skip_figures(self, found: Sequence[float | None]) -> None:
-        """Count a block that says nothing, because a value is missing or zero."""
+        """Count a block without a result, because a value is missing or zero."""
         first, measured, again = found
         self._passed += 1
         self._failed_on_base += None in (first, again)

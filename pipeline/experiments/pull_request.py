@@ -114,7 +114,7 @@ class Levels(_Told):
 
 
 class FunctionOfStep(_Told):
-    """A function that a counted step's change comes from, as :class:`FunctionCostChange` has it."""
+    """A function that changes a counted step's instructions; see :class:`FunctionCostChange`."""
 
     step: StepName
     function: str = Field(pattern=_PRINTABLE, min_length=1, max_length=LONGEST_FUNCTION)

@@ -62,7 +62,7 @@ ASIDE = "aside"
 def archive_experiment(experiment: Experiment, results: Path) -> None:
     """Move the folder of an experiment away, so that everything is measured again.
 
-    It moves one level down, out of reach of the code that reads outcomes.
+    The folder moves one level down, into ``ASIDE``, where no code looks for outcomes.
     """
     folder = experiment.place(results)
     if folder.exists():

@@ -1,6 +1,7 @@
 """Judge an experiment again, from the bundles that another machine measured.
 
-The code that judges is the code that measured there; only its runner reads bundles.
+The same code judges as on the measuring machine; only the runner differs: it reads bundles instead
+of measuring.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from pipeline.model import Cell, Frozen, Mode
 from pipeline.storage.bundle import BUNDLES, bundle_path, read_bundle
 
 SEARCH = "search.json"
-"""The file in an experiment's folder with what a search found when it began."""
+"""The file in an experiment's folder with the conditions of a bisection:
+:class:`SearchConditions`."""
 
 _MOST_LABELS = 100_000
 
 
 class SearchConditions(Frozen):
-    """Which builds and runs a bisection lacked, so that it can be repeated exactly.
+    """Which revisions had a build and which builds failed, to repeat a bisection exactly.
 
-    ``built`` are the labels of revisions that had a build when it began, ``failed`` those whose
-    build failed. A wrong label costs a search its result and cannot make one.
+    ``built`` are the labels of revisions that had a build when the bisection began, ``failed``
+    those whose build failed during it. With a wrong label the repetition fails; it never gives a
+    wrong result.
     """
 
     built: tuple[str, ...] = Field(default=(), max_length=_MOST_LABELS)
@@ -59,7 +62,7 @@ class ObservedRunner:
 
     @property
     def conditions(self) -> SearchConditions:
-        """Which builds and runs the search has lacked so far."""
+        """The revisions that had a build when the search began, and the builds that failed."""
         return SearchConditions(built=self._built, failed=tuple(self._failed))
 
     def prepare(self, cell: Cell) -> None:
@@ -86,8 +89,9 @@ class MissingRunError(Exception):
 class RecordedRunner:
     """A runner that measures nothing: it reads the bundles in an experiment's folder.
 
-    ``runs`` and ``minutes`` count what it read. :meth:`clock` reaches infinity after ``limit``
-    runs, which ends a search where it ended on its machine.
+    ``runs`` is the number of bundles read, ``minutes`` their total duration. :meth:`clock` returns
+    infinity after ``limit`` runs, so a repeated search ends where it ended on the measuring
+    machine.
     """
 
     def __init__(
@@ -101,14 +105,14 @@ class RecordedRunner:
         self.minutes = 0.0
 
     def clock(self) -> float:
-        """Return a time: zero until the recorded end of the experiment."""
+        """Return zero until the recorded end of the experiment, and then infinity."""
         return 0.0 if self.runs < self._limit else math.inf
 
     def prepare(self, cell: Cell) -> None:
         """Do nothing, because the runs exist already."""
 
     def built(self, cell: Cell) -> bool:
-        """Whether the machine that measured had this build when it began."""
+        """Whether the measuring machine had a build of this cell when the search began."""
         return cell.revision.label in self._built
 
     def measure(self, cell: Cell, attempt: int) -> Figures:

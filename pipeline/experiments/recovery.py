@@ -1,7 +1,7 @@
 """Check by an experiment whether a regression is gone, before the nights show it.
 
-After an improvement behind a regression, the newest revision is measured against the last good one,
-in blocks as in a confirmation.
+If an improvement follows a regression, the newest revision is compared with the regression's last
+good one, in blocks as in a confirmation.
 """
 
 from __future__ import annotations

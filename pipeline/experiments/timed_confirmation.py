@@ -1,7 +1,8 @@
-"""Timed confirmation: measure once in time what counts have confirmed and bisected.
+"""Timed confirmation: measure the time of a regression that instruction counts confirmed.
 
-Counts cost one run of each build, so they confirm and bisect a regression that they explain. What
-users feel is measured once, at the end: the culprit beside its parent, in blocks with a control.
+Counts cost one run of each build, so they confirm and bisect a regression that they explain. The
+slowdown that users notice is measured once, at the end: the culprit beside its parent, in blocks
+with a control.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ TIMED = "timed-"
 """Prefix of the folders of timed confirmations."""
 
 TIMED_OUTCOME = "timed.json"
-"""The file of the outcome. It has another name than that of a confirmation, because it decides the
-class of a regression and not its state."""
+"""The file with the outcome of a timed confirmation. Its name differs from that of an ordinary
+confirmation, because the outcome decides the class of a regression and not its state."""
 
 
 def is_timed_later(regression: Regression) -> bool:
-    """Whether counts confirmed a regression whose timed change they explain."""
+    """Whether a regression gets a timed confirmation: counts have confirmed and explain it."""
     timed = any(
         shift.series.mode is Mode.TIME and shift.kind.of_levels for shift in regression.shifts
     )
@@ -45,9 +46,9 @@ def timed_experiment(
 ) -> Experiment:
     """Return the timed confirmation of a regression.
 
-    ``cells`` are the timed ones of its range: with them the confirmed culprit is measured beside
-    its parent, else the ends that confirming measures. Raises UserError as
-    :func:`pipeline.experiments.confirm.experiment_of` does.
+    ``cells`` are the timed cells of the regression's range. If they include the confirmed culprit
+    and its parent, these two are measured; otherwise the two revisions of an ordinary confirmation.
+    Raises UserError as :func:`pipeline.experiments.confirm.experiment_of` does.
     """
     asked = experiment_of(regression, plan, settings, Mode.TIME)
     found = {cell.revision.label: cell for cell in cells}
@@ -65,7 +66,7 @@ def timed_experiment(
 
 
 def is_due(known: ConfirmOutcome | None, regression: Regression) -> bool:
-    """Whether to measure: there is no outcome, or an undecided one of other evidence."""
+    """Whether a timed confirmation is due: none exists, or an undecided one of other evidence."""
     return known is None or (
         known.verdict == "undecided" and known.evidence != evidence_of(regression)
     )
@@ -92,7 +93,7 @@ def timed_outcome(regression: Regression, results: Path) -> ConfirmOutcome | Non
 
 
 def timed_sentence(outcome: ConfirmOutcome, step: str) -> str:
-    """Format the outcome for a step; empty for one that was not measured.
+    """Format the timed confirmation of a step; empty if the step was not measured.
 
     For example ``timed confirmation: confirmed; qps -9.8% (-10.4% to -9.1%)``.
     """

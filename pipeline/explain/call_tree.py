@@ -14,19 +14,22 @@ from pipeline.model import Frozen, StepCounts
 from pipeline.model.counts import FLOOR
 
 LEAST_FRAME = 0.003
-"""The smallest cost of a frame on either side, as a share of the larger whole."""
+"""The smallest cost of a frame that is shown, on the side where it is larger, as a share of the
+larger total of the two sides."""
 
 MOST_FRAMES = 400
-"""Frames that are kept, the largest: more than a page can show readably."""
+"""Maximum number of frames, of which the largest are kept: more than a page can show readably."""
 
 DEEPEST = 60
-"""Frames above one another: enough for the longest chain of calls, and an end to recursion."""
+"""Maximum depth of the tree in frames: enough for the longest chain of calls, and an end to
+recursion."""
 
 PASSED_ON = 0.98
-"""The part of its cost that a frame at the top has in its only callee if it is left out."""
+"""Share of a frame's cost that its only callee must have for the frame to be left out at the top of
+the tree."""
 
 _ROUNDS = 200
-"""Rounds in which the costs of functions that call one another settle."""
+"""Maximum iterations for the costs of functions that call one another, which converge."""
 
 _START = re.compile(
     r"\((?:no symbol|below main)\)|_start|__libc_start\w*(?:@.*)?|start_thread|clone\d?"
@@ -127,11 +130,11 @@ class _Open(NamedTuple):
 
 
 def call_tree(before: StepCounts, after: StepCounts) -> tuple[CallFrame, ...]:
-    """Return the tree of calls of both sides, each behind its caller; empty without calls.
+    """Return the call tree of both sides as frames, each after its caller; empty without calls.
 
     The root comes first. A function called from several places has a frame for each, and its cost
-    is divided among them as callgrind counted its calls. Frames that call only the next one are
-    left out at the top.
+    is divided among them as callgrind counted its calls. Frames at the top whose work is almost all
+    in one callee are left out.
     """
     if not before.calls or not after.calls:
         return ()
@@ -166,7 +169,10 @@ def _root(sides: tuple[_Calls, _Calls]) -> CallFrame:
 
 
 def _parts(shares: Sequence[Mapping[_Function, float]], of: Parts) -> dict[_Function, Parts]:
-    """Return the functions that a call leads to, and which part of their cost belongs to it."""
+    """Return the callees of a frame, and the share of each callee's cost that belongs to the frame.
+
+    ``of`` are the shares of the frame itself, before and after.
+    """
     before, after = shares
     return {
         key: (of[0] * before.get(key, 0.0), of[1] * after.get(key, 0.0))

@@ -15,6 +15,7 @@ from pipeline.explain.functions import FunctionChange
 from pipeline.explain.layout_trial import LayoutOutcome, LayoutTrial
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.trial import Trial, causes
+from pipeline.explain.waits import WaitChange
 from pipeline.model import Frozen
 from pipeline.model.counts import FLOOR
 
@@ -29,6 +30,7 @@ class SlowdownClass(StrEnum):
     CPU = "CPU"
     CONTENTION = "contention"
     IO = "IO"
+    WAITING = "waiting"
     CACHE = "cache misses at equal instructions"
     LAYOUT = "layout effect"
     EQUAL_INSTRUCTIONS = "slower at equal instructions"
@@ -45,10 +47,12 @@ class Reason(Frozen):
 
 
 PROPORTION = 0.5
-"""The part of the lost throughput that a cost per operation must explain, both as logarithms."""
+"""Smallest growth of a cost per operation that explains a slowdown, as a share of the loss of
+throughput. Both are logarithms of a ratio."""
 
 MORE = 1.5
-"""The factor from which another growth exceeds that of the CPU time, both as logarithms."""
+"""How many times the growth of CPU time another cost must grow to be the reason instead. Both are
+logarithms of a ratio."""
 
 LEAST_IO: Mapping[str, float] = {"r/o": 0.01, "w/o": 0.01, "rKB/o": 0.1, "wKB/o": 0.1}
 """Growth per operation below which storage is not the reason: a request in a hundred operations, or
@@ -83,15 +87,17 @@ def classify(
     functions: Sequence[FunctionChange] = (),
     counted: CountedChange | None = None,
     layout: LayoutTrial | None = None,
+    waits: Sequence[WaitChange] = (),
 ) -> tuple[Reason, ...]:
     """Return the reasons why a step is slower, at least one; the first is its class.
 
-    ``detected`` are the metrics whose series became worse, whatever two revisions alone can show.
-    ``missed`` names the rates that the step sustained before and no longer sustains, ``spread`` the
-    metrics whose noise increased, one sentence each. ``functions`` is the differential profile,
-    ``counted`` the counted instructions, ``layout`` a trial of the step in other layouts. CPU time
-    that grew at equal instructions is no class of its own: caches or the layout of the code cost
-    it.
+    ``detected`` are the metrics whose series became worse; they count as worse even if the
+    comparison of the two revisions does not show it. ``missed`` names the rates that the step
+    sustained before and no longer sustains, ``spread`` the metrics whose noise increased, one
+    sentence each. ``functions`` is the differential profile, ``counted`` the counted instructions,
+    ``layout`` a trial of the step in other layouts, ``waits`` what its statements wait for more
+    than before. Growth of CPU time at equal instructions is not
+    classified as CPU time, because its cause is caches or the layout of the code.
     """
     by_name = {figure.metric: figure for figure in figures}
 
@@ -131,19 +137,30 @@ def classify(
         if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
         else ()
     )
+    # Waiting that explains less than half of the lost time is not the reason.
+    least_waiting = PROPORTION * -math.expm1(-lost)
+    waiting = tuple(each.sentence() for each in waits if each.growth >= least_waiting)
     equal = counted is not None and counted.equal
     found += [
         Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=_more(counted, lost)),
         Reason(kind=SlowdownClass.CPU, evidence=() if equal else cpu_evidence),
         Reason(
             kind=SlowdownClass.CONTENTION,
-            evidence=_sentences(
-                [*switches, *worse("cpu_us/o", "qps")] if level and switches else []
-            ),
+            evidence=(*waiting, *_sentences([*switches, *worse("cpu_us/o", "qps")]))
+            if level and switches
+            else (),
         ),
         Reason(
             kind=SlowdownClass.IO,
-            evidence=_sentences([*storage, *worse("qps")] if level and storage else []),
+            evidence=(*waiting, *_sentences([*storage, *worse("qps")]))
+            if level and storage
+            else (),
+        ),
+        Reason(
+            kind=SlowdownClass.WAITING,
+            evidence=(*waiting, *_sentences(worse("qps")))
+            if level and waiting and not switches and not storage
+            else (),
         ),
         *_at_equal_instructions(
             counted, layout, cpu_evidence or _sentences(level), max(lost, cost)
@@ -169,9 +186,10 @@ def _at_equal_instructions(
     slower: tuple[str, ...],
     growth: float,
 ) -> list[Reason]:
-    """Return why a step is slower at equal instructions, as far as a trial tells it apart.
+    """Return the reason why a step is slower at equal instructions; empty if it is not.
 
-    ``slower`` is the evidence that it is, ``growth`` by how much, as a logarithm.
+    A layout trial distinguishes the layout of the code, the cache and waiting. ``slower`` is the
+    evidence that the step is slower, ``growth`` the size of the slowdown, as a logarithm.
     """
     if counted is None or not counted.equal or not slower:
         return []

@@ -26,6 +26,7 @@ from pipeline.explain.plans import plan_changes
 from pipeline.explain.samples import RevisionSamples, StepSide, read_side
 from pipeline.explain.settings import compare_settings, suspects
 from pipeline.explain.trial import Trial
+from pipeline.explain.waits import wait_changes
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Cell, Regression, RegressionKind, SeriesKey, Shift
 from pipeline.profiles.flame_graph import difference_graph, flame_graph
@@ -64,7 +65,16 @@ def explain_step(
         step=step,
         setup=setup,
         findings=classify(
-            figures, detected, plans, missed, trials, spread, functions, counted, layout
+            figures,
+            detected,
+            plans,
+            missed,
+            trials,
+            spread,
+            functions,
+            counted,
+            layout,
+            wait_changes(before.values, after.values),
         ),
         figures=figures,
         plans=plans,
@@ -84,9 +94,9 @@ def explain(
     """Explain a regression from the bundles of its last good and first bad revision.
 
     The confirmation runs in ``results`` replace those of the nights in the figures of a step, if
-    there are more of them. Of ``trials``, only those count that restore a difference between these
-    two revisions, because a regression's revisions may have moved since. Raises UserError if one of
-    the revisions has no bundles.
+    there are more of them. A trial counts only if its settings differ between these two revisions:
+    the regression's revisions may have changed since the trial. Raises UserError if one of the
+    revisions has no bundles.
     """
     steps: dict[tuple[str, str], StepExplanation] = {}
     timed = timed_outcome(regression, results) if results else None
@@ -201,8 +211,8 @@ def _prefer(
 ) -> frozenset[str]:
     """Use the figures of the confirming runs in place of those of the nights.
 
-    Return the steps with replaced figures: those with more confirmation runs than night runs.
-    Profiles of all runs count.
+    Return the steps with replaced figures: those with more confirmation runs than night runs. The
+    profiles of both kinds of runs are used together.
     """
     steps = again[0].steps.keys() & again[1].steps.keys() & before.steps.keys() & after.steps.keys()
     more = min(side.runs for side in again) > min(before.runs, after.runs)
@@ -217,7 +227,7 @@ def _prefer(
 def _fitting(
     trials: Sequence[Trial], before: RevisionSamples, after: RevisionSamples
 ) -> tuple[Trial, ...]:
-    """Return the trials with old settings that are about the same two sides."""
+    """Return the trials whose settings all differ between the two sides."""
     differ = set(suspects(compare_settings(before.settings, after.settings)))
     return tuple(trial for trial in trials if differ.issuperset(trial.suspects))
 

@@ -27,8 +27,9 @@ from pipeline.model import Frozen, Regression
 class StepExplanation(Frozen):
     """Why one step is slower; the first reason is the most credible one.
 
-    With ``again`` its figures are from the runs that confirmed the regression. ``pictures`` are the
-    files of its flame graphs, beside the explanation: before, after, and difference.
+    ``again`` says whether the figures are from the runs that confirmed the regression, instead of
+    those of the nights. ``pictures`` are the files of its flame graphs, beside the explanation:
+    before, after, and difference.
     """
 
     step: str
@@ -45,8 +46,8 @@ class StepExplanation(Frozen):
 class Explanation(Frozen):
     """Why a regression is slower, step by step; ``kind`` is the reason of the worst step.
 
-    ``settings`` are those of the worst step's setup, ``suspects`` are the changed settings that can
-    be tested, and ``trials`` the tests.
+    ``settings`` are the differing settings in the setup of the worst step, ``suspects`` the changed
+    ones that can be tested, and ``trials`` the results of the tests.
     """
 
     fingerprint: str
@@ -97,9 +98,10 @@ def class_of(regression: Regression, results: Path) -> str:
 
 
 def last_explanation(regression: Regression, results: Path) -> Explanation | None:
-    """Return the last explanation of a regression; None without one.
+    """Return the last explanation of a regression; None without a current one.
 
-    The result is None if there is none, or if it is between other revisions than the current ones.
+    An explanation is current if it is about the regression's present last good and first bad
+    revision.
     """
     path = explained_folder(regression.fingerprint, results) / _EXPLANATION_FILE
     known = read_json(path, Explanation.model_validate_json)

@@ -16,18 +16,18 @@ MOST_FUNCTIONS = 20
 """Functions kept of a comparison: those with the largest part of the change."""
 
 NAMED = 3
-"""Functions that a sentence names."""
+"""Maximum number of functions that a sentence names."""
 
 LEAST_PART = 0.05
 """The smallest part of the whole change with which a function is named in a sentence."""
 
 STILL = 0.5
-"""The part of a function's own change that its inclusive cost may change by if the cost only moved
-between it and its callees."""
+"""Largest change of a function's inclusive cost, as a share of its own change, with which the cost
+counts as moved between the function and its callees."""
 
 GONE = 0.01
-"""The part of a function's own cost that may be left on one side if it was renamed, inlined or
-split off."""
+"""Largest share of a function's cost that may remain on one side for the function to count as
+renamed, inlined or split off."""
 
 _MOST_MATCHED = 200
 """Functions on each side among which moved cost is searched: the largest changes."""
@@ -52,7 +52,7 @@ class _Own:
 
     @property
     def moved(self) -> bool:
-        """Whether another function may have taken over the cost, or given it."""
+        """Whether cost may have moved between this function and another one."""
         change = self.after - self.before
         either = min(self.before, self.after) <= GONE * max(self.before, self.after)
         return either or abs(self.inclusive) <= STILL * abs(change)
@@ -61,8 +61,8 @@ class _Own:
 def function_cost_changes(before: StepCounts, after: StepCounts) -> tuple[FunctionCostChange, ...]:
     """Return the functions that a change of instructions comes from, largest first.
 
-    Cost that only moved, because a function was split, renamed or inlined, is netted out. There are
-    none if the total is unchanged within the floor.
+    Cost that only moved, because a function was split, renamed or inlined, is netted out. The
+    result is empty if the total changes by no more than the share ``FLOOR``.
     """
     whole = after.instructions - before.instructions
     if abs(whole) <= FLOOR * before.instructions:

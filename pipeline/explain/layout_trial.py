@@ -31,8 +31,8 @@ class LayoutOutcome(StrEnum):
 class LayoutShare(Frozen):
     """A revision in another layout, and where its level lies between both sides of the change.
 
-    ``share`` is 0 at the level before the change and 1 at that after it, as logarithms, with its
-    interval. ``old`` is whether the revision is the one before.
+    ``share`` is 0 at the level before the change and 1 at the level after it, on a logarithmic
+    scale, with its interval. ``old`` is true for the revision before the change.
     """
 
     revision: str
@@ -44,18 +44,18 @@ class LayoutShare(Frozen):
 
     @property
     def moved(self) -> bool:
-        """Whether the layout alone makes at least half of the change."""
+        """Whether the layout alone causes at least half of the change."""
         if self.old:
             return self.share >= EXPLAINS and self.low > 0.0
         return self.share <= 1.0 - EXPLAINS and self.high < 1.0
 
     @property
     def stayed(self) -> bool:
-        """Whether it surely lies nearer to its own side of the change."""
+        """Whether the level is surely nearer to that of the same revision in its usual layout."""
         return self.high < EXPLAINS if self.old else self.low > 1.0 - EXPLAINS
 
     def sentence(self) -> str:
-        """Format it as evidence."""
+        """Format the level of the revision in this layout as a sentence of evidence."""
         return (
             f"{self.revision} ({self.build_options}) is at {self.share:.0%} of the change "
             f"(95 % interval {self.low:.0%} to {self.high:.0%})"
@@ -71,12 +71,12 @@ class CacheMisses(Frozen):
 
     @property
     def growth(self) -> float:
-        """The logarithm of the ratio; 0 where a side has none."""
+        """The logarithm of the ratio of misses, after to before; 0 if a side has none."""
         both = self.before > 0 and self.after > 0
         return math.log(self.after / self.before) if both else 0.0
 
     def sentence(self) -> str:
-        """Format it as evidence."""
+        """Format the change of the simulated cache misses as a sentence of evidence."""
         return (
             f"simulated {self.metric} {show_figure(self.before)} -> {show_figure(self.after)} "
             f"({math.expm1(self.growth):+.1%})"
@@ -84,10 +84,10 @@ class CacheMisses(Frozen):
 
 
 class LayoutTrial(Frozen):
-    """The layouts of both sides between two revisions, in one figure of a step.
+    """The result of a layout trial of two revisions, in one figure of a step.
 
-    ``blocks`` is how often each layout ran. ``misses`` are those of a cache simulation, if the step
-    is counted on this machine class.
+    ``blocks`` is how often each layout ran. ``shares`` has an entry for each other layout.
+    ``misses`` are those of a cache simulation, if the step is counted on this machine class.
     """
 
     last_good: str
@@ -101,11 +101,11 @@ class LayoutTrial(Frozen):
 
     @property
     def moves(self) -> bool:
-        """Whether it is proven that the change belongs to the layout."""
+        """Whether the trial proves that the change is caused by the layout."""
         return self.outcome is LayoutOutcome.MOVES
 
     def sentences(self) -> tuple[str, ...]:
-        """Format the outcome and what it rests on as evidence, the layouts that moved first."""
+        """Format the outcome and its evidence, the layouts that moved the level first."""
         moved = tuple(share.sentence() for share in self.shares if share.moved)
         return (
             f"the change of {self.metric} {self.outcome.value} ({plural(self.blocks, 'block')} "
@@ -124,7 +124,7 @@ def try_layouts(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> LayoutTrial:
-    """Run both sides as they are and in each layout, in blocks whose order reverses.
+    """Run both sides in their usual layout and in other ones, in blocks of alternating order.
 
     A block does not begin if it would probably end after ``seconds``, except for the first one; a
     later call resumes there. Raises as :meth:`Runner.measure` does.

@@ -38,9 +38,10 @@ class TrialOutcome(StrEnum):
 class Trial(Frozen):
     """The slower revision with old settings, and which share of the slowdown that removes.
 
-    ``share`` is of the logarithm of the ratio, 1 for all of it, with its interval. ``blocks`` is
-    how often each of old, new, and new with old values ran. A trial that did not run has no
-    figures.
+    ``share`` is 1 if the old settings remove the whole slowdown and 0 if they remove nothing, on a
+    logarithmic scale; ``low`` and ``high`` are its interval. ``blocks`` is how often each of the
+    old revision, the new one, and the new one with old settings ran. A trial that did not run has
+    no share.
     """
 
     suspects: tuple[Suspect, ...]
@@ -136,7 +137,7 @@ def _settable(config: ServerConfig, suspect: Suspect, with_setting: WithSetting)
 
 
 class TrialBlocks:
-    """Measures blocks of runs one after another while time remains; ``over`` once none does."""
+    """Measures blocks of runs one after another; ``over`` is true once no time is left."""
 
     def __init__(self, runner: Runner, seconds: float, clock: Callable[[], float]) -> None:
         self._runner, self._clock, self._seconds = runner, clock, seconds
@@ -145,7 +146,7 @@ class TrialBlocks:
         self.over = False
 
     def measure(self, cells: Sequence[Cell], turned: bool) -> dict[str, Figures] | None:
-        """Run each cell once, in reverse order with ``turned``; None if no time is left."""
+        """Run each cell once, the last one first if ``turned``; return None if no time is left."""
         before = self._clock()
         self.over = self._longest > 0 and before - self._began + self._longest > self._seconds
         if self.over:
@@ -198,7 +199,7 @@ def _trial(
 
 
 class ShareTakenBack(NamedTuple):
-    """The share of a change that other runs of the new side take back; see :class:`Trial`."""
+    """The share of a slowdown that runs with old settings or layouts remove; see :class:`Trial`."""
 
     outcome: TrialOutcome
     share: float | None = None
@@ -211,7 +212,8 @@ def share_taken_back(
 ) -> ShareTakenBack:
     """Return which share of a slowdown a trial removes, with interval and outcome.
 
-    The interval is that of the part taken back; the whole change counts as measured.
+    The interval includes only the uncertainty of the part taken back; the size of the whole
+    slowdown counts as exact.
     """
     # Imported here, because reading a stored explanation needs no statistics.
     from changepoint import Better, compare  # noqa: PLC0415

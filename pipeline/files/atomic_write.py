@@ -16,7 +16,7 @@ _MODE = 0o644
 
 
 PARTIAL = ".partial"
-"""The suffix of a file that is being written, or was when its writer died."""
+"""The suffix of a file that is still being written, or whose writer died while writing."""
 
 
 def write_atomically(path: Path, text: str) -> Path:
@@ -29,7 +29,7 @@ def write_atomically(path: Path, text: str) -> Path:
 
 
 def write_bytes_atomically(path: Path, content: Buffer) -> None:
-    """Replace the bytes of a file at once, and return its path. Raises OSError."""
+    """Replace the bytes of a file at once, without a sync to the disk. Raises OSError."""
     _replace(path, content, lambda _: None)
 
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def read_json(path: Path, parse: Callable[[bytes], T], damaged: str = "") -> T | None:
     """Return a JSON file as a given type; None if it is missing or invalid.
 
-    With ``damaged``, which says what to do, a file that cannot be parsed raises UserError instead.
+    If ``damaged`` is given, an invalid file raises UserError, with ``damaged`` as the remedy.
     """
     try:
         return parse(path.read_bytes())

@@ -26,11 +26,12 @@ from pipeline.text.errors import UserError
 _LOG = logging.getLogger(__name__)
 
 PATIENCE = 60.0
-"""Seconds to wait for another process that appends, which takes milliseconds."""
+"""Seconds to wait for another process that appends to the log. An append takes milliseconds."""
 
 _SUM = re.compile(rb',"sum":"([0-9a-f]*)"\}$')
 _DIGITS = 16
-"""Hexadecimal digits of a checksum: damage of a disk is not an attack."""
+"""Hexadecimal digits of a line's checksum. So few suffice against damage of a disk, though not
+against an attacker."""
 
 _Entry = TypeVar("_Entry", bound=Frozen)
 
@@ -65,7 +66,7 @@ class Appended(Generic[_Entry]):
             self._extend(lambda _: entries)
 
     def extend(self, following: Callable[[list[_Entry]], Sequence[_Entry]]) -> None:
-        """Append entries that depend on the existing ones; nobody else writes meanwhile.
+        """Append the entries that ``following`` derives from the existing ones, under a lock.
 
         Raises UserError as :meth:`read` and :meth:`append` do; an error of ``following`` leaves the
         file unchanged.
@@ -185,7 +186,7 @@ def _write(descriptor: int, lines: bytes) -> None:
 def _whole(text: bytes) -> bytes:
     """Return the text of the log without an incomplete last line, which a crash can leave.
 
-    A complete one may lack its newline, which some editors omit.
+    A complete last line may lack its newline, which some editors omit.
     """
     end = text.rfind(b"\n") + 1
     try:

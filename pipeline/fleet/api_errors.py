@@ -1,4 +1,4 @@
-"""Errors of Hetzner Cloud's API: which may pass by themselves, and what to do about others."""
+"""Errors of Hetzner Cloud's API: which are transient, and what to do about the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Gone(UserError):
-    """A resource of the cloud project does not exist, or no longer."""
+    """A resource of the cloud project does not exist, or no longer exists."""
 
 
 class Failed(UserError):

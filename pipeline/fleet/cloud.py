@@ -91,7 +91,7 @@ def connect(
 
 
 class Cloud:
-    """A cloud project. Each call retries; it raises UserError if that does not help."""
+    """A cloud project. Each call is retried, and raises UserError if all retries fail."""
 
     def __init__(self, client: Client, policy: RetryPolicy, allowance: Allowance) -> None:
         self._client, self.policy, self._allowance = client, policy, allowance

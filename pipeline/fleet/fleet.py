@@ -1,4 +1,4 @@
-"""What the verbs of `fleet` do: quote, order, list and delete servers of a night."""
+"""The operations behind the verbs of `fleet`: quote, order, list and delete a night's servers."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
 
 
 def _message(message: Any) -> ImportedValue | None:
-    """Return the value in a Criterion message; None if no benchmark is complete in it."""
+    """Return the value in a Criterion message; None for a message that completes no benchmark."""
     if not isinstance(message, dict) or message.get("reason") != "benchmark-complete":
         return None
     median = message.get("median")
@@ -50,5 +50,5 @@ def _estimate(tree: Any, file: Path) -> ImportedValue:
     start = len(folders) - folders[::-1].index("criterion")
     median = tree.get("median") if isinstance(tree, dict) else None
     if not isinstance(median, dict):
-        raise FormatError("no median")
+        raise FormatError("the file has no median")
     return imported_value("/".join(folders[start:-1]), median.get("point_estimate"), "ns")

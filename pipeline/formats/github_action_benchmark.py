@@ -20,11 +20,12 @@ from pipeline.formats.base import (
 )
 
 _MORE = {"benchmarkjs", "pytest", "customBiggerIsBetter"}
-"""The tools of whose values more is better; of all others less."""
+"""Tools whose values are better when larger. For other tools smaller is better, except for
+rates."""
 
 _HEAD = re.compile(r"\s*window\.BENCHMARK_DATA\s*=\s*")
 _SPREADS = ("_stddev", "_cv", "_BigO", "_RMS")
-"""Ends of names of Google Benchmark that are no level."""
+"""Endings of names in Google Benchmark for a spread or a complexity, which are not imported."""
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:

@@ -17,8 +17,8 @@ _NAME = len("Benchmark")
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read all values of each Go benchmark, as medians over ``-count``.
 
-    Lines ``commit: NAME`` and ``Unit NAME better=higher`` mean what they mean to benchstat. Of
-    another unit less is better, unless it is a rate.
+    Lines ``commit: NAME`` and ``Unit NAME better=higher`` have the meaning that the tool benchstat
+    gives them. For a unit without such a line less is better, unless the unit is a rate.
     """
     group, revision = "", ""
     better: dict[str, bool] = {}

@@ -10,7 +10,8 @@ from pipeline.formats.base import FormatError, ImportedValue, imported_value, lo
 
 _THROUGHPUT = "thrpt"
 _PLAIN = (_THROUGHPUT, "avgt")
-"""The modes whose name is not needed beside the metric to tell them apart."""
+"""Modes that the metric already identifies. The name of any other mode is added to the step's
+name."""
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:

@@ -16,15 +16,15 @@ _TIMES = ("time", "timestamp", "date", "datetime")
 _REVISIONS = ("commit", "revision", "version", "sha", "git_commit")
 _BRANCH = "branch"
 _OTAVA = re.compile(r"(\d{4})\.(\d\d)\.(\d\d) (\d{1,2}):(\d\d:\d\d) ([+-]\d{4})")
-"""The times in Otava's own examples."""
+"""The format of the times in Otava's own examples, as ``2024.01.31 8:05:00 +0000``."""
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read the numeric columns of an Otava CSV file as steps, row by row.
 
-    The revision is the column named commit, revision or version, else the time. Of the values more
-    is better, as in Otava, which has the exceptions in its configuration. Raises FormatError for
-    rows of several branches.
+    The revision is the column named commit, revision or version, else the time. More is better for
+    every value, as in Otava, which lists the exceptions in its configuration. Raises FormatError
+    for rows of several branches.
     """
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     try:
@@ -42,7 +42,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     if not label:
         raise FormatError("the file has no column named time, commit, revision or version")
     if len(branches := set(columns.get(_BRANCH, ()))) > 1:
-        raise FormatError(f"rows of {len(branches)} branches; import a file for each branch")
+        raise FormatError(f"the file has {len(branches)} branches; import a file for each branch")
     known = {time, label, _BRANCH}
     metrics = [name for name in names if name not in known and _is_numeric(columns.get(name, ()))]
     found = []

@@ -14,7 +14,8 @@ _RATES = (
     re.compile(r"^\s+events/s \(eps\):\s+([\d.]+)", re.M),
     re.compile(r"^Total operations: \d+ \(\s*([\d.]+) per second\)", re.M),
 )
-"""The rate of a run: queries of a database, events of the other tests. The first one counts."""
+"""Patterns of a run's rate: queries for a database, events for other tests. The first match
+counts."""
 
 _TOTAL = re.compile(r"total time:\s+([\d.]+)s\n\s+total number of events:\s+(\d+)")
 _LATENCY = {

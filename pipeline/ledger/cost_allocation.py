@@ -157,7 +157,10 @@ def measured_runs(results: Path, store: Engine) -> list[HostedRun]:
 
 
 def _server_of(each: HostedRun, rented: Iterable[Life]) -> Life | None:
-    """Return the rented server that a run was on; names occur again in repeated nights."""
+    """Return the rented server that a run was on; None for a run on another machine.
+
+    The start of the run decides among servers of one name, because names recur from night to night.
+    """
     host = each.hostname.partition(".")[0]
     for life in rented:
         began = life.rent.made <= each.started

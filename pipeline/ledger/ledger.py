@@ -72,8 +72,8 @@ class Sensitivity(Frozen):
 class Ledger(Frozen):
     """All alarms, oldest first, and the smallest change that each series can show.
 
-    ``wrong_issues_per_month`` is what the thresholds of all series together allow, if each gets a
-    new position every night. ``spent`` is the total machine time.
+    ``wrong_issues_per_month`` is how many false issues the thresholds of all series together allow,
+    if each series gets a new position every night. ``spent`` is the total machine time.
     """
 
     alarms: tuple[Alarm, ...]
@@ -173,7 +173,7 @@ def _sensitivity(series: Series, rules: Rules, count: int, noise: KnownNoise) ->
 def _least(metric: str, detection: Detection) -> float:
     """Return the smallest relative change that is reported in a series.
 
-    For an SLA, a met one must become missed.
+    For an SLA, only a change from met to missed is reported.
     """
     level = abs(detection.segments[-1].level.level) if detection.segments else 0.0
     if level == 0.0:

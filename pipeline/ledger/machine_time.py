@@ -115,9 +115,9 @@ def spent_explaining(results: Path) -> dict[str, float]:
 
 
 def spent_otherwise(results: Path, reported: Iterable[str]) -> float:
-    """Return the minutes of experiments that no regression accounts for.
+    """Return the minutes of experiments that belong to no regression.
 
-    ``reported`` are the names of those in the journal.
+    ``reported`` has the names of the experiments in the journal.
     """
     known = {*reported, ASIDE}
     folders = [

@@ -41,10 +41,10 @@ FEWEST = 2
 class Raised(Frozen):
     """A regression or an improvement that a replay of past nights found.
 
-    ``night`` is the newest revision of the night that found it; ``waited`` is how many nights that
-    is after the first bad revision. ``kept`` says whether the alarm remains in the last night;
-    ``resolved`` is the night that measured it as gone, if any. ``verdict`` is from the existing
-    experiments, as in the ledger: the replay repeats none.
+    ``night`` is the newest revision of the night that found it; ``waited`` is how many nights
+    passed since the first bad revision. ``kept`` says whether the alarm remains in the last night;
+    ``resolved`` is the night that measured the regression as gone, if any. ``verdict`` is from the
+    existing experiments, as in the ledger: the replay repeats none.
     """
 
     fingerprint: str
@@ -63,12 +63,12 @@ class Raised(Frozen):
 
     @property
     def filed(self) -> bool:
-        """Whether it would have been filed, because an experiment confirmed it then."""
+        """Whether the regression would have been filed, because an experiment confirmed it."""
         return self.worse and self.verdict == EventKind.CONFIRMED
 
     @property
     def open(self) -> bool:
-        """Whether it would have been measured again, with unknown result."""
+        """Whether the regression would have been measured again, with unknown result."""
         return self.worse and self.verdict == NOT_MEASURED
 
 
@@ -85,10 +85,10 @@ def replay(
 ) -> list[Raised]:
     """Replay the stored nights of a plan; return what each would have found, in order.
 
-    Each night adds one position with all repetitions to a line. It searches the data up to then,
-    calibrated with the ``controls`` up to then. Nothing is remeasured: the journal's events,
-    ``happened``, say which findings experiments confirmed or rejected. Calls ``progress`` once per
-    night.
+    Each night adds one position with all repetitions to a line. It searches the data up to that
+    night, calibrated with the ``controls`` up to that night. Nothing is remeasured: the journal's
+    events, ``happened``, say which findings experiments confirmed or rejected. Calls ``progress``
+    once per night.
     """
     known = known_regressions(happened)
     raised = []
@@ -190,9 +190,10 @@ def _verdicts(stories: KnownRegressions, known: KnownRegressions, plan: Plan) ->
 def _known_then(
     series: Sequence[Series], line: Line, count: int, started: Mapping[str, datetime]
 ) -> list[Series]:
-    """Return only what was known in the night when the line had this many revisions.
+    """Return the series as they were in the night when a line had ``count`` revisions.
 
-    Other lines, whose controls show outages, contribute what was measured until then.
+    Series of other lines are included, up to the time of that night, because their controls show
+    outages.
     """
     mine = [one for one in series if one.key.line == line.name]
     others = [one for one in series if one.key.line != line.name]

@@ -29,14 +29,21 @@ class Account(Frozen):
     switch: bool
 
     def command(
-        self, *argv: str, processors: tuple[int, ...] = (), death_signal: str = "QUIT"
+        self,
+        *argv: str,
+        processors: tuple[int, ...] = (),
+        death_signal: str = "QUIT",
+        limit: Sequence[str] = (),
     ) -> list[str]:
-        """Return a command that runs as this account, on given processors, and ends with us.
+        """Return a command that runs as this account, and ends when nightshift ends.
 
-        The default signal is SIGQUIT, at which a DBMS shuts down at once and cleans up.
+        The command runs on the given processors. ``death_signal`` ends it; by default SIGQUIT, at
+        which a DBMS shuts down at once and cleans up. ``limit`` is the beginning of a command that
+        runs with limited memory.
         """
         identity = ["--reuid", str(self.uid), "--regid", str(self.gid), "--init-groups"]
-        return contained(argv, processors, death_signal, identity=identity if self.switch else [])
+        switch = identity if self.switch else []
+        return [*limit, *contained(argv, processors, death_signal, identity=switch)]
 
     def own(self, folder: Path) -> None:
         """Make ``folder`` private to this account; create it with its parents."""
@@ -76,7 +83,7 @@ def contained(
 ) -> list[str]:
     """Return a command that runs on given processors, and ends when nightshift ends.
 
-    The parent-death signal prevents that a killed night leaves processes behind.
+    The parent-death signal ensures that a killed night leaves no processes behind.
     """
     pinned = ["taskset", "-c", ",".join(map(str, processors))] if processors else []
     return ["setpriv", "--pdeathsig", death_signal, *identity, *pinned, *argv]
@@ -91,7 +98,7 @@ def user_name(uid: int) -> str:
 
 
 def find_account() -> Account:
-    """Return the account that servers run as; if we are root, create it when needed."""
+    """Return the account that servers run as; for root, create the account when needed."""
     if os.geteuid() != 0:
         me = pwd.getpwuid(os.geteuid())
         return Account(name=me.pw_name, uid=me.pw_uid, gid=me.pw_gid, switch=False)

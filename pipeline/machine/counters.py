@@ -18,9 +18,9 @@ CPU = "/sys/devices/system/cpu"
 
 
 class Ticks(NamedTuple):
-    """How much time all processors spent on what since boot, in clock ticks.
+    """Clock ticks of all processors since boot: in total, idle, and stolen by the hypervisor.
 
-    ``steal`` is the time that the hypervisor gave to others while this machine had work.
+    ``steal`` is the time that the hypervisor gave to other machines while this machine had work.
     """
 
     total: int
@@ -29,14 +29,14 @@ class Ticks(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Which shares of the processors' time went to what between two readings, each from 0 to 1."""
+    """Shares of the processors' time between two readings, from 0 to 1: busy, and stolen."""
 
     busy: float
     steal: float
 
 
 def ticks(tree: Tree) -> Ticks | None:
-    """Return how much time all processors spent on what, from /proc/stat."""
+    """Return the clock ticks of all processors since boot, from /proc/stat; None if it has none."""
     found = re.match(r"cpu ((?:\s*\d+){8,})", tree.read("/proc/stat"))
     if found is None:
         return None
@@ -47,7 +47,7 @@ def ticks(tree: Tree) -> Ticks | None:
 
 
 def shares(before: Ticks, after: Ticks) -> Shares:
-    """Return which shares of the time between two readings went to what."""
+    """Return the busy and the stolen share of the processors' time between two readings."""
     passed = after.total - before.total
     if passed <= 0:
         return Shares(0.0, 0.0)
@@ -86,9 +86,10 @@ def memory_events(tree: Tree) -> dict[str, int]:
 
 
 def memory_errors(tree: Tree) -> dict[str, int]:
-    """Return how many memory errors were corrected and not, since boot (ECC memory).
+    """Return how many memory errors were corrected, and how many were not, since boot (ECC).
 
-    ce are corrected errors, ue uncorrectable ones. Empty without such counters.
+    The keys end with ce for corrected errors, and with ue for uncorrectable ones. Empty without
+    such counters.
     """
     counts = {}
     for path in tree.glob("/sys/devices/system/edac/mc/mc[0-9]*/[cu]e_count"):

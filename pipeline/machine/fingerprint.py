@@ -136,7 +136,7 @@ def os_name(os_release: str) -> str:
 
 
 def _cpu_fields(cpuinfo: str) -> dict[str, str]:
-    """Return what /proc/cpuinfo says of one processor; all are alike."""
+    """Return the fields of one processor in /proc/cpuinfo, by name; all processors are alike."""
     return dict(re.findall(r"^([^\t:]+?)\s*:\s*(.+)$", cpuinfo, re.MULTILINE))
 
 

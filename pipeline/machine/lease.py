@@ -40,7 +40,7 @@ def _now() -> datetime:
 
 
 class Lease:
-    """The lease of a machine, as this process can take it; taking it twice is allowed."""
+    """The lease of a machine, for this process to take (more than once), renew and release."""
 
     def __init__(
         self,

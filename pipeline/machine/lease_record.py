@@ -26,7 +26,8 @@ _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """Flags to open files that may be another user's: do not follow links or wait for pipes."""
 
 PATIENCE = 30.0
-"""Seconds to wait for the lock of a lease, which a nightshift has for milliseconds."""
+"""Seconds to wait for the lock of the lease's file, which another nightshift holds for
+milliseconds."""
 
 _LONGEST = 100_000
 """The most bytes of a lease to read."""
@@ -35,8 +36,8 @@ _LONGEST = 100_000
 class Claim(Frozen):
     """The record of a held lease: who, since when, until when, why.
 
-    ``holders`` are its processes: the first one took it; the others were started under it and keep
-    it as long as they live. ``token`` identifies the lease.
+    ``holders`` are the processes with the lease: the first one took it; the others were started
+    under the lease and keep it as long as they live. ``token`` identifies the lease.
     """
 
     token: str

@@ -1,7 +1,7 @@
 """The paths of files that belong to the machine: its lease, the record of its tuning.
 
 They belong to the machine, not to a checkout or a cache: nights of two checkouts disturb each
-other, too. Both are deleted at a restart, which also ends what they describe.
+other, too. A restart deletes both files, and also ends the lease and the tuning.
 """
 
 from __future__ import annotations

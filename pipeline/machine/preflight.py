@@ -18,13 +18,15 @@ PAUSE = 1.0
 """Seconds between two checks of a busy machine."""
 
 _WAITED_FOR = CHECKS["load"]
-"""The check worth waiting for: a compilation that has just ended, or a timer's job."""
+"""The check that a night waits for: a compilation that has just ended or a timer's job may still
+load the machine for a moment."""
 
 
 class Policy(Frozen):
     """What a failed machine check does to a night, by name of the check, and how long to wait.
 
-    A check in no list, where no list has ``all``, has its own level. ``wait`` is in seconds.
+    A list with ``all`` holds every check that no list names; without such a list, these checks have
+    their own level. ``wait`` is the longest wait for a busy machine, in seconds.
     """
 
     refuse: tuple[str, ...] = ()
@@ -62,14 +64,12 @@ def preflight(
     note: Callable[[str], None],
     reported: Container[str] = (),
 ) -> dict[str, str]:
-    """Check a machine before it measures; return the warnings by check. Raises to refuse.
+    """Check a machine before it measures; return the warnings by check, or refuse the night.
 
-    Waits while others use the machine, as long as the policy allows; ignored checks are skipped.
-    ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting, and one
-    with all warnings except those of checks in ``reported``, which were reported before.
-
-    Raises:
-        UserError: the policy refuses the machine.
+    Waits while other processes use the machine, as long as the policy allows; ignored checks are
+    skipped. ``last`` is the fingerprint of the last run. ``note`` receives one line about waiting,
+    and one with all warnings except those of checks in ``reported``, which were reported before.
+    Raises UserError if the policy refuses the machine.
     """
     look = _calm(system, policy, last, note)
     unfit = [
@@ -94,7 +94,7 @@ def preflight(
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Inspect the machine once it is calm, or when the time to wait is over."""
+    """Wait for a calm machine, at most as long as the policy allows; return the last inspection."""
     look = Look(system, last)
     if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look

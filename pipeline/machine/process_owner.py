@@ -31,10 +31,10 @@ class ProcessIdentity(Frozen):
 
 
 class ProcessNamespace(Frozen):
-    """Where a process runs: host, boot and container. Others are invisible from there.
+    """Where a process runs: host, boot and container. Processes elsewhere are invisible to it.
 
     ``machine`` is the machine's id, ``boot`` the id of its boot, ``namespace`` the PID namespace,
-    which every container has its own of. Empty is unknown.
+    of which every container has its own. An empty text is unknown.
     """
 
     host: Plain
@@ -94,8 +94,8 @@ class Observer:
     def standing(self, process: ProcessIdentity, place: ProcessNamespace) -> OwnerState:
         """Return whether a process is alive, gone or not visible from here.
 
-        A process is gone if this machine has restarted since, or if its number is free or belongs
-        to another process. Nothing is known of other machines and containers.
+        A process is gone if this machine has restarted since the process ran, or if its number is
+        free or belongs to another process. Nothing is known of other machines and containers.
         """
         here = self.place()
         if not place.boot or not here.boot:

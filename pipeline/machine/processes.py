@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pipeline.machine.kernel_files import Tree
 
 _KERNEL = 0x00200000
-"""PF_KTHREAD of the kernel's sched.h. Kernel threads work for the process that caused the work: for
-the DBMS, whose pages they write."""
+"""The flag PF_KTHREAD of the kernel's sched.h, which marks kernel threads. A kernel thread works
+for the process that caused the work, as for the DBMS whose pages it writes."""
 
 _ENDED = frozenset("ZX")
 """States of processes that have ended and that nobody has waited for yet."""
@@ -46,7 +46,7 @@ def read_processes(
 ) -> dict[Identity, ProcessSnapshot]:
     """Return all processes of the machine; with ``kernel`` also kernel threads.
 
-    With ``pids``, only those with these numbers.
+    With ``pids``, return only the processes with these numbers.
     """
     paths = (
         tree.glob("/proc/[0-9]*/stat") if pids is None else [f"/proc/{pid}/stat" for pid in pids]
@@ -82,7 +82,7 @@ def heir(pid: int, parents: Mapping[int, int], alive: Collection[int]) -> int:
 
 
 def below(pid: int, parents: Mapping[int, int], ours: Collection[int]) -> bool:
-    """Return whether a process is one of ours, or was started by one."""
+    """Return whether a process is one of ``ours`` or a descendant of one."""
     while pid and pid not in ours:
         pid = parents.get(pid, 0)
     return pid in ours

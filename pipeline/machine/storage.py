@@ -14,7 +14,8 @@ BLOCK = "/sys/class/block"
 """The folder of the kernel's files about disks and partitions."""
 
 SECTOR = 512
-"""Bytes of the sectors in which the kernel counts a disk's size, whatever the disk's own are."""
+"""Bytes of a sector in the kernel's count of a disk's size, whatever sectors the disk itself
+has."""
 
 
 class Mount(NamedTuple):

@@ -23,7 +23,7 @@ _TIME_ERROR = 5
 class Space(NamedTuple):
     """How much of a file system is free: bytes, total bytes and free inodes.
 
-    A file system that creates inodes on demand has None.
+    ``inodes`` is None for a file system that creates inodes on demand.
     """
 
     free: int
@@ -53,7 +53,7 @@ def program_output(argv: Sequence[str]) -> str:
 
 
 def space(folder: Path) -> Space | None:
-    """Return how much space a folder has, or its nearest existing parent."""
+    """Return the space of the file system with a folder, or with its nearest existing parent."""
     for place in (folder, *folder.parents):
         try:
             space = os.statvfs(place)

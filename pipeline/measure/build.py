@@ -123,7 +123,10 @@ class Builder:
         return [OFFICIAL, *self._options]
 
     def find(self, revision: Revision, options: str) -> Build | None:
-        """Return the build of a cell if it is installed here; controls use the build they copy."""
+        """Return the build of a revision if it is installed here; None otherwise.
+
+        A control uses the build of the revision that it copies.
+        """
         record = self.builds.record(revision.target, self._request(revision, options))
         return record.build if record else None
 
@@ -139,7 +142,7 @@ class Builder:
         """Return the build of a revision; download or compile it if the cache does not have it.
 
         Raises NotBuiltError for a revision that does not build, now or at an earlier attempt, and
-        UserError for a failure that is not the revision's.
+        UserError for a failure that the revision did not cause.
         """
         request = self._request(revision, options)
         record = self.builds.record(revision.target, request)
@@ -352,7 +355,7 @@ def supply_of(revision: Revision) -> Supply:
 def identical(builds: Sequence[Build]) -> list[list[Build]]:
     """Return the groups of revisions whose builds are the same binary.
 
-    Measured against each other they are controls: any difference between them is noise.
+    The revisions of a group are controls of each other: any difference between them is noise.
     """
     groups: dict[tuple[str, str], dict[str, Build]] = {}
     for build in builds:
@@ -381,8 +384,8 @@ def _described(
 ) -> Build:
     """Return the record of a build whose files are in the folder ``home``.
 
-    ``written`` is the time of its program or source code in the archive. A time that the program
-    itself reports takes precedence.
+    ``written`` is the time of the build's program or source code in the archive. A time that the
+    program itself reports takes precedence.
     """
     made = None if supply_of(revision).commits else identity.made or written
     return Build(

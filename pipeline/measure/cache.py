@@ -26,8 +26,9 @@ class BuildRecord(Frozen):
 class BuildCache:
     """The folders of installed builds, and the result of each requested build.
 
-    A home is named by its key: a digest of the source's content, the options and the toolchain. A
-    record is named by its request. Two revisions of equal content share a home.
+    The folder of a build (its home) is named by a key: a digest of the source's content, the
+    options and the toolchain. Two revisions of equal content share a home. The result of a request
+    is named by the request.
     """
 
     def __init__(self, folder: Path, limit: int | None = None) -> None:
@@ -45,7 +46,7 @@ class BuildCache:
         return self.folder / target / f"{request}.log"
 
     def record(self, target: str, request: str) -> BuildRecord | None:
-        """Return the result of a requested build; None if there is none any more."""
+        """Return the result of a requested build; None if it is unknown or was deleted."""
         record = read_json(self._file(target, request), BuildRecord.model_validate_json)
         if record is None:
             return None

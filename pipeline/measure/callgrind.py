@@ -17,12 +17,12 @@ from pipeline.targets.base import Counting
 from pipeline.text.errors import UserError, first_line
 
 FOLDER = "counts"
-"""The folder in a run's own that callgrind writes to."""
+"""Name of the folder for callgrind's files, inside the private folder of a run."""
 
 END_DEADLINE = 120.0
-"""Seconds after a client's end in which its server process must have ended."""
+"""Seconds after the end of a client in which the server process that served it must end."""
 END_POLL = 0.05
-"""Seconds between two looks for its file."""
+"""Seconds between two checks for the counts of that server process."""
 DUMP_DEADLINE = 120.0
 """Seconds that a running server may take to write its files."""
 
@@ -67,14 +67,14 @@ class Callgrind:
         return f"{self._folder}/vgdb-pipe"
 
     def clear(self) -> None:
-        """Delete the count files so far, because they belong to other work than the next."""
+        """Delete all count files, so that the next counts do not include earlier work."""
         for path in self._folder.glob("counts.*"):
             path.unlink()
 
     def dump(self, pid: int) -> None:
-        """Make a running process write the counts of its threads since the last time.
+        """Make a running process write the counts of its threads since the last dump.
 
-        Raises CountError if it does not.
+        Raises CountError if the process does not write them in time.
         """
         command = self._account.command(
             "callgrind_control", f"--vgdb-prefix={self._vgdb}", "--dump", str(pid)

@@ -24,7 +24,7 @@ _FILE = "controls.json"
 """The file in the cache with the controls that this machine has measured."""
 
 _KEPT = timedelta(days=2)
-"""The age, counted from the present night, beyond which entries are dropped."""
+"""The age, counted from the present night, beyond which controls.json drops an entry."""
 
 
 def controls_of(

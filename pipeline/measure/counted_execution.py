@@ -165,7 +165,7 @@ class CountedExecution(Execution):
 
 
 def _processes(pid: int | None) -> set[int]:
-    """Return the process ids of a server, without those that serve a later client."""
+    """Return the ids of all present processes of a server; none for a server without a process."""
     if pid is None:
         return set()
     with contextlib.suppress(psutil.NoSuchProcess):

@@ -17,15 +17,16 @@ MISSES: Mapping[str, tuple[str, ...]] = {
 """Metrics of the cache and branch simulation, and the events of callgrind that they sum."""
 
 LEAST_COST = 1e-5
-"""The smallest own or inclusive cost of a function that is kept, as a share of the whole."""
+"""The smallest own or inclusive cost of a function that is kept, as a share of the instructions
+that serve statements."""
 
 LEAST_CALL = 1e-3
 """The smallest cost of the calls from one function to another that is kept, as a share of the
-whole."""
+instructions that serve statements."""
 
 MOST_CALLS = 1000
-"""Pairs of caller and callee that are kept, the largest: a statement of Postgres has some 500 above
-the least share."""
+"""The most pairs of caller and callee that are kept, the most expensive first. A statement of
+Postgres has some 500 above the least share."""
 
 
 class CountError(Exception):
@@ -53,9 +54,10 @@ class _Sums(NamedTuple):
 
 
 def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
-    """Return what one operation costs: the difference of two lengths, per operation.
+    """Return what one operation costs, from runs of a step at two lengths.
 
-    Raises CountError if no process served the statements, and if the runs do not differ.
+    The cost is the difference between the runs, divided by the difference in operations. Raises
+    CountError if no process served the statements, and if the runs do not differ.
     """
     operations = longer.operations - shorter.operations
     if operations <= 0:

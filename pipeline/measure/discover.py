@@ -27,7 +27,8 @@ SHORT = 12
 """Digits of a commit's hash in its name: unique in the largest repositories."""
 
 _LABEL = re.compile(r"[^#]+(#([2-9]|[1-9]\d+))?")
-"""A version, or a numbered copy of it from #2 on; the first copy is the version itself."""
+"""Pattern of a label: a version, or a numbered copy of it from #2 on; the first copy is the version
+itself."""
 _SHORTEST_HASH = 7
 """The fewest digits of a commit's hash that identify it."""
 _MANY = 1000
@@ -67,8 +68,8 @@ def look_up(
 ) -> tuple[Revision | None, tuple[Revision, ...]]:
     """Find a revision by its version or commit hash, among all revisions of an offer.
 
-    It may be newer than the cached list: with ``ask_again`` a source that lacks it is asked anew.
-    Raises UserError as :func:`discover` does.
+    The revision may be newer than the cached list: with ``ask_again``, a source whose list lacks
+    the revision is asked anew. Raises UserError as :func:`discover` does.
     """
     known = discover([offer], cache, None)[offer]
     if ask_again and find_revision(version, known) is None:
@@ -285,7 +286,7 @@ def revisions_of_line(
 
 
 def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
-    """Return the sort key where a version begins, or of a commit; () if there is no bound."""
+    """Return the sort key where a version begins, or that of a commit; () without a version."""
     if not version:
         return ()
     if any(revision.supply and revision.supply.commits for revision in revisions):

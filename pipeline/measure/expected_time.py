@@ -20,7 +20,7 @@ class Expectation:
     """The expected duration of the remaining steps, in seconds, with their warm-ups."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
-        """Expect the steps of these cells; a cell stands once for each of its runs."""
+        """Expect the steps of ``cells``, which has every cell once for each of its runs."""
         self._left: Counter[_Key] = Counter()
         self._seconds: dict[_Key, float] = {}
         # Thousands of revisions share a few workloads.

@@ -22,7 +22,7 @@ _POLL = 0.02
 """Seconds between two looks whether a server has ended."""
 
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
-"""Signals that somebody sends; a program that crashes ends with others."""
+"""Signals that people and programs send to end a process; a crash ends it with other signals."""
 
 
 class HarnessError(UserError):
@@ -46,10 +46,11 @@ def client_error(done: Executed) -> str:
 
 
 def server_end(pid: int | None, *, wait: float = 0.0) -> signal.Signals | int | None:
-    """Return how a server ended, by a signal or an exit code; None if it still runs.
+    """Return how a server ended: its signal or its exit code; None if it still runs.
 
-    Waits for its end at most ``wait`` seconds: a killed process closes its sockets before it has
-    ended. The process is not reaped. None, too, without a process.
+    Waits for the end at most ``wait`` seconds: a killed process closes its sockets before it has
+    ended. The process is not reaped. Returns None also if ``pid`` is None or no child of this
+    process.
     """
     if pid is None:
         return None

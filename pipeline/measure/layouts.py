@@ -22,12 +22,15 @@ a cache line. Neither changes what a function executes."""
 
 
 def with_layout(options: str, number: int) -> str:
-    """Return the name of build options with a layout, from 1 on."""
+    """Return the name of build options with a layout; layouts are numbered from 1."""
     return f"{options}{_MARK}{number}"
 
 
 def split_layout(name: str) -> tuple[str, int]:
-    """Return the build options without a layout, and its number; 0 for none or an unknown one."""
+    """Split the name of build options into the name without layout and the layout's number.
+
+    A name without a layout, or with an unknown one, is returned unchanged, with the number 0.
+    """
     options, _, number = name.partition(_MARK)
     known = number.isascii() and number.isdecimal() and 1 <= int(number) <= len(FLAGS)
     return (options, int(number)) if known else (name, 0)

@@ -72,7 +72,8 @@ def ready(file: ConfigFile) -> Iterator[CheckResult]:
 def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
     """Turn an action that may raise UserError into a check with its finding.
 
-    A UserError makes it bad: the text before the first "; " is the value, the rest the remedy.
+    A UserError makes the finding bad: its text before the first "; " is the value, the rest the
+    remedy.
     """
     verdict, remedy = Verdict.GOOD, ""
     try:

@@ -11,7 +11,7 @@ from pipeline.model import Cell, Step
 
 
 class Stopwatch:
-    """Measures the seconds of each stage. A stage inside another one counts for itself only."""
+    """Measures the seconds of each stage. The time of an inner stage counts for that stage only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -67,11 +67,11 @@ class Timed(Watcher):
         self._watcher.note(text)
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
-        """Pass the begin of a run on to the other watcher."""
+        """Pass the beginning of a run on to the other watcher."""
         self._watcher.run_begins(cell, repetition)
 
     def step_begins(self, step: Step) -> None:
-        """Pass the begin of a step on to the other watcher."""
+        """Pass the beginning of a step on to the other watcher."""
         self._watcher.step_begins(step)
 
     def advance(self, amount: float, left: float | None = None) -> None:
@@ -79,6 +79,6 @@ class Timed(Watcher):
         self._watcher.advance(amount, left)
 
     def end(self) -> None:
-        """End the time of a stage, and pass the call on."""
+        """End the measurement of a stage, and pass the call on."""
         self._watcher.end()
         self._stopwatch.end()

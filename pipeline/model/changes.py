@@ -50,7 +50,7 @@ class Pattern(Frozen):
 
 
 class RegressionKind(StrEnum):
-    """What changed: a level, the spread between runs, an SLA, or many levels by a little.
+    """What changed: a level, the spread between runs, an SLA, or a level bit by bit (creep).
 
     A creep is a cumulative change of the level against an anchor that no single step shows.
     """
@@ -62,7 +62,7 @@ class RegressionKind(StrEnum):
 
     @property
     def of_levels(self) -> bool:
-        """Whether the two ends differ in level, so that their ratio shows the change."""
+        """Whether the level changes, so that the ratio of the levels shows the change."""
         return self in (RegressionKind.LEVEL, RegressionKind.CREEP)
 
 
@@ -135,9 +135,10 @@ class Culprit(Frozen):
     """The revision that caused a regression, as bisection found it.
 
     ``revision`` is the first bad one and ``parent`` the last good one. ``between`` has revisions
-    that cannot be excluded, because they were not or cannot be measured. ``probability`` is that of
-    the range. ``confirmed`` means that the two were compared again, with separate runs. ``subject``
-    is the first line of a commit's message, with its author.
+    that cannot be excluded, because they were not or cannot be measured. ``probability`` is the
+    probability that the culprit is in this range. ``confirmed`` means that ``parent`` and
+    ``revision`` were compared again, with separate runs. ``subject`` is the first line of a
+    commit's message, with its author.
     """
 
     revision: str

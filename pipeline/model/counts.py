@@ -9,15 +9,15 @@ from pydantic import Field
 from pipeline.model.base import Frozen
 
 FLOOR = 0.0005
-"""The largest relative difference between the counts of equal programs. Two measurements of one
-build differ by a millionth to a ten-thousandth; .05 % is the bar that they keep."""
+"""The largest relative difference between the counts of equal programs, 0.05 %. Two measurements of
+one build differ by less: a millionth to a ten-thousandth."""
 
 LEAST_SHARE = 0.001
-"""The smallest share of a step's instructions that a function has by itself where the store keeps
-its series. Some 25 to 180 functions of a step have it; the bundle has all."""
+"""The smallest share of a step's instructions that a function must execute itself for the store to
+keep its series. Some 25 to 180 functions of a step reach it; the bundle has all functions."""
 
 INSTRUCTIONS = "instructions/o"
-"""The metric in which counted series are watched."""
+"""The main metric of counted series: instructions per operation."""
 
 COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o")
 """The metrics of counted runs; all but the first need the cache simulation."""
@@ -26,8 +26,8 @@ COUNTED_METRICS = (INSTRUCTIONS, "l1_misses/o", "ll_misses/o", "branch_misses/o"
 class FunctionCost(Frozen):
     """The instructions of one function per operation.
 
-    ``self_cost`` are those of the function alone, ``inclusive_cost`` also those of the functions
-    that it calls. ``binary`` is the file name of the program or library that holds the function.
+    ``self_cost`` counts the function alone, ``inclusive_cost`` also the functions that it calls.
+    ``binary`` is the file name of the program or library that holds the function.
     """
 
     function: str
@@ -39,8 +39,8 @@ class FunctionCost(Frozen):
 class CallCost(NamedTuple):
     """The instructions of one function's calls of another, per operation.
 
-    ``caller`` and ``callee`` are places in the functions of the step. ``cost`` includes the
-    functions that the callee calls in turn.
+    ``caller`` and ``callee`` are indices into ``functions`` of the :class:`StepCounts`. ``cost``
+    includes the functions that the callee calls in turn.
     """
 
     caller: int
@@ -53,13 +53,13 @@ class StepCounts(Frozen):
 
     The figures are the difference between two runs of the step, of ``operations[0]`` and
     ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
-    disconnecting cancel. ``instructions`` are those that serve the statements. ``waiting`` are
-    those of waiting for the client, which depend on timing and belong to no operation.
-    ``background`` are those of the server's other processes and threads. ``outside`` are those of
-    other binaries than the DBMS's own, such as the C library, where these depend on the state of
-    the heap. ``misses`` has further events of the cache simulation by metric, such as
-    ``ll_misses/o``. ``functions`` are in descending order of their own cost, ``calls`` between them
-    in descending order of theirs.
+    disconnecting cancel. ``instructions`` serve the statements. ``waiting`` are executed to wait
+    for the client; they depend on timing and belong to no operation. ``background`` are executed by
+    the server's other processes and threads. ``outside`` are executed by other binaries than the
+    DBMS's own, such as the C library, where they depend on the state of the heap. ``misses`` has
+    further events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are in
+    descending order of their own cost, ``calls`` between functions in descending order of the
+    calls' cost.
     """
 
     operations: tuple[float, float]

@@ -16,7 +16,7 @@ class Direction(StrEnum):
 
 
 class Metric(Frozen):
-    """What is measured of every step, as QPS or CPU per operation: unit and good direction."""
+    """A metric of every step, such as QPS or CPU per operation: its unit and its good direction."""
 
     name: str
     unit: str
@@ -136,10 +136,11 @@ _PLAIN_NAMES = {
     "rss": "resident memory",
     "dbsize": "size of the database",
 }
-"""The names of common metrics in sentences; others have the beginning of their description."""
+"""Names of common metrics in sentences. The name of any other metric is the beginning of its
+description."""
 
 _SPEED = ("qps", "cpu", "instructions/o", "cycles/o", "latency_", "nopm", "tpm", "time_us/o")
-"""The beginnings of the names of metrics whose bad direction is called slower."""
+"""Beginnings of the names of metrics of speed: a change in their bad direction is called slower."""
 
 
 def plain_name(metric: str) -> str:

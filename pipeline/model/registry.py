@@ -16,7 +16,7 @@ class AdapterRegistry(Mapping[str, T], Generic[T]):
     """Adapters by name; the module of an adapter is imported when it is first used."""
 
     def __init__(self, places: Mapping[str, str], make: Callable[[Any], T]) -> None:
-        """Remember where each adapter is; ``make`` turns what is found there into one."""
+        """Keep the ``places`` (module:attribute) of adapters; ``make`` converts an attribute."""
         self._places = places
         self._make = make
         self._made: dict[str, T] = {}

@@ -49,7 +49,7 @@ class StepRecord(Frozen):
 
 
 class PhaseRecord(Frozen):
-    """How long a part of a run took that is no step: start, load, warm-up, maintenance, stop."""
+    """How long a part of a run other than a step took: start, load, warm-up, maintenance, stop."""
 
     name: str
     seconds: float = Field(ge=0, allow_inf_nan=False)

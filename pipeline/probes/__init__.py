@@ -13,8 +13,8 @@ from pipeline.probes.processes import ProcessTree
 def all_probes(server: int, client: int | None = None) -> list[Probe]:
     """Return every probe, for a server and its load generator by their process ids.
 
-    ``client`` is None for a DBMS that runs inside the load generator; ``server`` is then the
-    latter.
+    For a DBMS that runs inside the load generator, ``server`` is the load generator and ``client``
+    is None.
     """
     probes: list[Probe] = [HostFigures(), ClockRate(), Pressure()]
     probes += [ProcessTree("server", server), PerfCounters(server)]

@@ -1,4 +1,4 @@
-"""A probe of what a DBMS does beside statements, as vacuum or checkpoints."""
+"""A probe of the background work of a DBMS, such as vacuum or checkpoints."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager
 from pipeline.model import SampledField
 
 INTERVAL = 1.0
-"""Seconds between two readings, as of the sampler."""
+"""Seconds between two readings, the same as between two samples."""
 LEAD = 0.8
-"""Seconds from a reading to the query for the next one, late so that its answer is fresh."""
+"""Seconds after a reading at which the query for the next reading starts: late, so that its answer
+is fresh."""
 TOO_OLD = 3.0
 """Seconds after which an answer is discarded as outdated."""
 

@@ -27,10 +27,10 @@ class HostFigures:
     )
 
     def read(self) -> dict[str, float]:
-        """Return all values; those of disks are missing if the kernel shows none.
+        """Return all values; the values of disks are missing if the kernel shows no disks.
 
-        Nice counts as user and interrupts as system, as in vmstat; switches are vmstat's cs, and
-        reads and writes those of iostat.
+        Time of processes with a nice value counts as user time and time of interrupts as system
+        time, as in vmstat. Switches are vmstat's cs; reads and writes are iostat's.
         """
         cpu, memory, disks = psutil.cpu_times(), psutil.virtual_memory(), psutil.disk_io_counters()
         figures = {

@@ -1,7 +1,7 @@
 """A probe of the server's hardware counters, as instructions, through perf_event_open.
 
-Counters include the threads and processes that a watched one starts, so they cover connections that
-open during a step. Nothing runs beside the step: counters are read when the sampler reads.
+Counters include the threads and processes that a watched process starts, so they cover connections
+that open during a step. Nothing runs beside the step: counters are read when the sampler reads.
 perf_event_open(2) documents the constants.
 """
 
@@ -25,7 +25,7 @@ _SYSCALLS: Final = {"x86_64": 298, "aarch64": 241}
 
 _HARDWARE, _SOFTWARE, _CACHE = 0, 1, 3
 _MISS: Final = 1 << 16
-"""In the config of a cache event: a read (0 << 8) that missed."""
+"""The bit in the config of a cache event that selects misses; operation 0 selects reads."""
 
 
 class _Event(NamedTuple):
@@ -51,9 +51,9 @@ _ATTRIBUTES: Final = struct.Struct("=IIQQQQQ16x")
 """The 64 bytes of struct perf_event_attr that every kernel knows: type, size, config,
 sample_period, sample_type, read_format, flags, and zeros."""
 _TIMES: Final = 0b11
-"""In read_format: the time that an event was enabled, and the time that it counted."""
+"""Flags of read_format: also report how long an event was enabled, and how long it counted."""
 _INHERIT: Final = 0b10
-"""In the flags: count also what a watched task starts."""
+"""Flag of an event: also count in the threads and processes that a watched thread starts."""
 _CLOSE_ON_EXEC: Final = 8
 _READING: Final = struct.Struct("=QQQ")
 
@@ -61,9 +61,10 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class Available(NamedTuple):
-    """The hardware counters that this machine has, and a sentence about missing ones.
+    """The hardware counters that this machine has, and sentences about missing ones.
 
-    A user can fix what is ``refused``, but not what the machine ``lacks``. Both may be empty.
+    ``refused`` is about counters that a user can enable, ``lacks`` about counters that the machine
+    does not have; each is empty if there are none.
     """
 
     events: tuple[str, ...]
@@ -73,7 +74,7 @@ class Available(NamedTuple):
 
 @cache
 def available() -> Available:
-    """Find out once which hardware counters this machine has."""
+    """Return which hardware counters this machine has; they are tried only once."""
     found, refused, lacking = [], [], []
     for event in EVENTS:
         try:
@@ -97,8 +98,8 @@ def available() -> Available:
 class PerfCounters:
     """Counts hardware events of a process with all of its threads and children.
 
-    If the processor has fewer counters than there are events they take turns, and counts are scaled
-    by time. The counts of a process that has ended are kept.
+    If the processor has fewer counters than there are events, the events take turns, and their
+    counts are scaled by time. The counts of a process that has ended are kept.
     """
 
     fields: tuple[SampledField, ...] = tuple(

@@ -13,9 +13,10 @@ _RESOURCES = ("cpu", "io", "memory")
 
 
 class Pressure:
-    """Reads for how many microseconds work has waited for each resource since boot.
+    """Reads how many microseconds work has waited for each resource since boot.
 
-    This is the kernel's ``some`` (Documentation/accounting/psi.rst) of the whole host.
+    The values are the totals of the lines ``some`` in /proc/pressure, for the whole host
+    (Documentation/accounting/psi.rst of the kernel).
     """
 
     fields: tuple[SampledField, ...] = tuple(

@@ -24,16 +24,17 @@ _ROUNDING = 2
 """Ticks that a sum of user and system time may lack, because the kernel rounds each down."""
 
 _ATTEMPTS = 3
-"""Attempts at a reading: a process may end between the kernel's files of two processes."""
+"""Attempts at a complete reading: a process may end while the files of all processes are read one
+after the other."""
 
 
 class ProcessTree:
     """Reads processor time, context switches and memory of a process and its children.
 
     The kernel adds the whole time of an ended process to its parent's account of children when the
-    parent waits for it. This includes processes that start and end between two readings. While the
-    time of an ended process is in no account, no processor time is returned. After the first
-    process of the tree has ended, nothing is returned.
+    parent waits for it. This includes processes that start and end between two readings. Until the
+    parent has waited, the time is in no account, and :meth:`read` returns no processor time. After
+    the first process of the tree has ended, nothing is returned.
     """
 
     def __init__(self, name: str, pid: int, tree: Tree | None = None) -> None:
@@ -109,7 +110,10 @@ class ProcessTree:
         return {one: process for one, process in ours.items() if one in still}
 
     def _debts(self, ours: Processes) -> Counter[Identity | None]:
-        """Return how much time of ended processes their ancestors must inherit."""
+        """Return how many ticks each process must inherit from its ended descendants.
+
+        The key None has the time of ended processes that have no living ancestor in the tree.
+        """
         owed = self._owed.copy()
         alive: dict[int, Identity] = {one[0]: one for one in ours}
         parents = {one[0]: process.parent for one, process in self._seen.items()}

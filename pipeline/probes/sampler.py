@@ -14,11 +14,12 @@ from pipeline.model import ProbeSample
 from pipeline.probes.base import Probe
 
 INTERVAL = 1.0
-"""Seconds between samples, as of iostat and vmstat in the published reports."""
+"""Seconds between samples, the same as between lines of iostat and vmstat in the published
+reports."""
 
 EARLY = 0.1
-"""Seconds before the end of a step at which the last sample is taken: closing connections take
-their counters with them, and a busy machine may be late with the sample."""
+"""Seconds before the end of a step at which the last sample is taken: the counters of a connection
+disappear when it closes, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:
@@ -60,7 +61,7 @@ class Sampler:
             self.samples.append(sample)
 
     def take(self, start: float) -> ProbeSample:
-        """Read all probes now."""
+        """Read all probes now, and return the sample with its seconds since ``start``."""
         values: dict[str, float] = {}
         began = self._clock()
         for probe in self._probes:
@@ -88,7 +89,7 @@ class SamplerThread:
             self._thread.start()
 
     def finish(self) -> list[ProbeSample]:
-        """Stop sampling, and return them."""
+        """Stop sampling, and return all samples of the step."""
         self.sampler.stop()
         if self._thread is not None:
             self._thread.join()

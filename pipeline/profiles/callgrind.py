@@ -1,7 +1,7 @@
 """Parse the files of callgrind: what each function of a process costs.
 
-The format is described in Valgrind's manual, "Callgrind Format Specification". Read are functions,
-their own costs and the costs of their calls; positions in source files are not.
+The format is described in Valgrind's manual, "Callgrind Format Specification". This module reads
+functions, their own costs and the costs of their calls, but no positions in source files.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeVar
 
 INSTRUCTIONS = "Ir"
-"""The name of the event of an executed instruction."""
+"""Callgrind's name of the event that counts executed instructions."""
 
 NO_SYMBOL = "(no symbol)"
-"""The name of all functions of a binary whose names the binary does not have."""
+"""The common name of all functions of a binary for which the binary has no name."""
 
 _Key = TypeVar("_Key")
 
@@ -33,7 +33,10 @@ class FunctionKey(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What a function costs by event, as instructions: itself, and what it calls."""
+    """What a function costs: ``own`` by itself, ``called`` in the functions that it calls.
+
+    Each has one number for every event of the profile, such as executed instructions.
+    """
 
     own: tuple[float, ...]
     called: tuple[float, ...]
@@ -44,9 +47,9 @@ Call = tuple[FunctionKey, FunctionKey]
 
 
 class CallgrindProfile(NamedTuple):
-    """What every function that ran costs; ``events`` names the kinds of cost.
+    """The costs of every function that ran; ``events`` names the kinds of cost.
 
-    ``calls`` has the costs of the calls, including those of the functions called in turn.
+    ``calls`` has the costs of the calls, including the costs of functions called in turn.
     """
 
     events: tuple[str, ...]

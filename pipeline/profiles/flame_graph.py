@@ -1,7 +1,8 @@
 """Draw flame graphs as SVG files that need nothing else.
 
-Width is time on a processor; who is called stands above who calls; neighbours are in the order of
-their names and not of time. A browser shows the whole name and the share of each in its tooltip.
+The width of a frame is time on a processor. A called function stands above its caller; neighbours
+are in the order of their names, not of time. The tooltip of a frame has its whole name and its
+share.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ FONT, LETTER = 11.0, 6.7
 """Height of the letters, and width of one: all are equally wide."""
 NARROWEST = 0.2
 """Pixels below which a frame is left out: nobody could see or point at it."""
+LEAST_FULL = 0.01
+"""Smallest change of an operation's cost that is drawn in full colour; less stays pale."""
 SHORTEST = 3
 """Letters below which a name is not written into its frame."""
 
 
 @dataclass
 class _Frame:
-    """A function called from one place: how often it was seen, and what it called.
+    """A function called from one place: how often it was sampled, and what it called.
 
-    ``before`` is its share of another profile, where there is one to compare with.
+    ``before`` is the frame's share of the profile to compare with; 0 without such a profile.
     """
 
     name: str
@@ -51,10 +54,11 @@ def flame_graph(stacks: Mapping[str, int], title: str) -> str:
 def difference_graph(
     before: Mapping[str, int], after: Mapping[str, int], title: str, cost: float = 1.0
 ) -> str:
-    """Draw the flame graph of ``after``, coloured by what grew or shrank since before.
+    """Draw the flame graph of ``after``, coloured by the change of each frame since ``before``.
 
-    Red frames gained, blue ones lost; the stronger, the more of what all takes now. ``cost`` is
-    what an operation took before, relative to now: shares of ``before`` are of that.
+    Frames that take more of an operation are red, frames that take less are blue; the larger the
+    change, the stronger the colour. Changes are fractions of what an operation costs in ``after``.
+    ``cost`` is what it costs in ``before``, relative to ``after``.
     """
     root = _tree(after)
     scale = cost / sum(before.values())
@@ -70,7 +74,7 @@ def difference_graph(
     def gain(frame: _Frame) -> float:
         return frame.samples / root.samples - frame.before
 
-    most = max((abs(gain(frame)) for frame in _below(root)), default=0.0)
+    most = max(LEAST_FULL, *(abs(gain(frame)) for frame in _below(root)))
     return _picture(
         root,
         title,
@@ -140,10 +144,9 @@ def _colour(name: str) -> str:
 
 
 RED, BLUE = 0, 220
-"""Hues of what gained and of what lost."""
+"""Hues of frames that take more than before, and of frames that take less."""
 
 
 def _gained(gain: float, most: float) -> str:
     """Return the colour of a change: red for more, blue for less, white for none."""
-    part = abs(gain) / most if most else 0.0
-    return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * part)}%)"
+    return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * abs(gain) / most)}%)"

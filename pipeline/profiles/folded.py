@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 KERNEL = "_[k]"
-"""Ends the names of the kernel's functions."""
+"""Suffix of the names of the kernel's functions."""
 
 _JIT = re.compile(r"/perf-\d+\.map$")
-"""Where a program that compiles as it runs may list the names of what it made; perf looks there for
-code that is in no file."""
+"""The file in which a program may list the names of functions that it compiled as it ran. perf
+looks there for code that is in no program file."""
 
 _KERNEL_BIT = 63
-"""The highest bit of an address: set for the kernel's on x86-64 and arm64."""
+"""The highest bit of an address, which is set in addresses of the kernel on x86-64 and arm64."""
 
 
 def fold(lines: Iterable[str]) -> Counter[str]:

@@ -1,7 +1,7 @@
-"""Counted series: instructions per operation, which have a smallest real difference, but no noise.
+"""Counted series: instructions per operation, which have no noise above a small floor.
 
-They are searched by an exact rule. Machines, outages and the false-alarm budget do not concern
-them: the same program executes the same instructions on any machine.
+An exact rule finds their changes. Machines, outages and the false-alarm budget do not concern
+counted series, because the same program executes the same instructions on any machine.
 """
 
 from __future__ import annotations

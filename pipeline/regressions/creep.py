@@ -30,7 +30,8 @@ from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
 
 LISTED = 10
-"""Listed contributions to a creep, the largest; the others are in the remainder."""
+"""Maximum number of contributions listed for a creep, the largest ones; the others are in the
+remainder."""
 
 ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionState.RESOLVED}
 """States of a creep whose newest revision is the next anchor of its line."""
@@ -40,7 +41,7 @@ Anchors = Mapping[str, int]
 
 
 class CreepSearch(NamedTuple):
-    """Creep found in series, and the steps that are part of a creep and not reported alone."""
+    """Creep found in series, and the steps that belong to a creep and are not reported alone."""
 
     found: list[Shift]
     absorbed: list[Shift]
@@ -74,10 +75,11 @@ def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
 def find_creep(
     series: Sequence[Series], shifts: Sequence[Shift], rules: Rules, places: Anchors
 ) -> CreepSearch:
-    """Search timed series for creep. The steps in ``shifts`` are reported already and do not count.
+    """Search timed series for creep; the steps in ``shifts`` are subtracted.
 
-    A step that other series of the line show is subtracted, too: one commit slows many series, some
-    of them too little to show it.
+    Steps that other series of the line show are subtracted from every series, because one commit
+    slows many series, some of them too little to show a step of their own. ``places`` are the
+    anchors.
     """
     own: dict[SeriesKey, list[Shift]] = {}
     for shift in shifts:
@@ -120,9 +122,10 @@ def worse_steps(shift: Shift) -> float:
 
 
 def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
-    """Return the positions of steps that other series show as well.
+    """Return where a series would have the steps that other series of its line show.
 
-    The position of a step that the series shows, too, is its own.
+    ``others`` are the positions in the other series. If the series shows such a step itself
+    (``own``), the position of its own step is returned.
     """
     measured = series.measured
     places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
@@ -134,9 +137,10 @@ def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[
 
 
 class _SeriesTest(NamedTuple):
-    """The test of a series for creep; without ``test`` the series has none to find.
+    """The test of a series for creep; ``test`` is None if the series is not tested.
 
-    ``steps`` are the shifts of its levels, ``later`` the series from the anchor of its line on.
+    ``steps`` are the shifts of level found in the series, ``later`` is the series from the anchor
+    of its line on.
     """
 
     series: Series
@@ -149,7 +153,7 @@ class _SeriesTest(NamedTuple):
     def of(
         cls, series: Series, steps: Sequence[Shift], watch: DetectionSettings, anchor: int
     ) -> _SeriesTest:
-        """Prepare the test of a series whose line has its anchor at a position."""
+        """Prepare the test of a series whose line has its anchor at the position ``anchor``."""
         sought = watch.creep and watch.reports(worse=True) and series.key.metric != SLA
         if not sought or is_counted(series.key) or not len(series.values):
             return cls(series, steps, watch, series, None)
@@ -158,7 +162,7 @@ class _SeriesTest(NamedTuple):
         return cls(series, steps, watch, later, test)
 
     def search(self, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
-        """Return the creep of the series, and which of its own steps are the creep's.
+        """Return the creep of the series, and those of its own steps that count as part of it.
 
         ``elsewhere`` are the positions of steps that other series of the line show.
         """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.measure.plan import Plan
 
 FILE = "detected.json"
-"""The file name in the results folder."""
+"""The name of the file with the last detection, in the results folder."""
 
 _OF_THE_JOURNAL = {"regressions": {"__all__": {"state", "recovers", "culprit"}}}
 """Fields that the file leaves out, because their only source is the journal."""

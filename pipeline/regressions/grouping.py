@@ -35,7 +35,7 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
 def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
     """Return the sort key of a shift: surest position first, then lowest p-value.
 
-    The longest creep comes first: it has the anchor and the newest revision of all.
+    Of creeps, the longest comes first, because it reaches from the anchor to the newest revision.
     """
     key = shift.series
     width = shift.latest - shift.earliest
@@ -62,11 +62,11 @@ def worst(regression: Regression) -> Shift:
 def clearest(regression: Regression, count: int, mode: Mode | None = None) -> list[Shift]:
     """Return the shifts of a regression that are clear enough to measure again, largest first.
 
-    They share one cell, that of the largest change, where the cause shows most clearly: of counted
-    changes if they explain the regression, because one run of a counted cell is exact. Of the
-    cell's shifts, only the ``count`` largest are returned, because they share the error
-    probability. With a ``mode``, only changes of that mode count. Raises UserError if there is
-    none, and if every changed level is zero on one side.
+    All of them belong to one cell: that of the largest change, where the cause shows most clearly.
+    If counted changes explain the regression, only they decide the cell, because one run of a
+    counted cell is exact. Only the ``count`` largest shifts of the cell are returned, because they
+    share the error probability. With a ``mode``, only changes of that mode count. Raises UserError
+    if there is no such change, and if every changed level is zero on one side.
     """
     shifts = [
         shift
@@ -78,7 +78,7 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
         if not shifts:
             raise UserError(
                 f"regression {regression.fingerprint} has no series that was measured in mode "
-                f"{mode}"
+                f"{mode}; choose the other mode"
             )
     if not shifts:
         raise UserError(
@@ -93,8 +93,8 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
 
 
 EXPLAINED = 0.5
-"""The part of the timed change that the instructions must have changed by, both as logarithms, so
-that they explain it."""
+"""Smallest change of instructions that explains a timed change, as a share of it. Both are
+logarithms of a ratio."""
 
 
 def explaining_counts(regression: Regression) -> list[Shift]:
@@ -130,7 +130,10 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
 
 
 class _ShiftGroup:
-    """Shifts that can have one cause: the surest, and others whose positions overlap with all."""
+    """A group of shifts that can have one cause: one position lies in all their intervals.
+
+    ``surest`` is the shift whose position is best known.
+    """
 
     def __init__(self, surest: Shift) -> None:
         self.surest = surest
@@ -151,7 +154,7 @@ class _ShiftGroup:
         )
 
     def add(self, other: Shift) -> None:
-        """Add a shift that fits."""
+        """Add a shift to the group; :meth:`fits` must be true for it."""
         self.shifts.append(other)
         self._series.add(other.series)
         self._earliest = max(self._earliest, other.earliest)

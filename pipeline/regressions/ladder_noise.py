@@ -16,7 +16,7 @@ from pipeline.storage.series import Floats, Series
 def ladder_noise(series: Sequence[Series]) -> Mapping[SeriesKey, SharedNoise]:
     """Return the noise of each short series, from the other series of its setup and metric.
 
-    A series with replicates shows its noise by itself, and a long one, too: they take no part.
+    Series with replicates and long series take no part, because their own values show their noise.
     """
     tables: dict[tuple[Setup, str], list[tuple[SeriesKey, Floats]]] = {}
     for one in series:

@@ -1,4 +1,4 @@
-"""What the other series of a machine show of the noise of a series."""
+"""The noise of a series, as far as other series of the same machine show it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pipeline.storage.series import Floats, Series
 
 
 def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
-    """Return what the series show of each other's noise.
+    """Return, for each series, the noise and the autocorrelation learned from other series.
 
-    The autocorrelation is that of the machine class, step and metric, or, where these have too few
-    nights, of the machine class and metric, so new series start with it.
+    The autocorrelation is learned from all series of the machine class, step and metric. If these
+    have too few nights, it is learned from all series of the machine class and metric, so that new
+    series have a value from the beginning.
     """
     shared = ladder_noise(series)
     values = {one.key: _position_means(one) for one in series}

@@ -1,9 +1,9 @@
 """The regression repository: the only access to the states of regressions.
 
 States are not stored. They follow from the journal, from experiment outcomes that the journal
-lacks, and from the date, because an acknowledgement expires by itself. Every query folds them anew
-and writes nothing. Only verbs that write call :meth:`RegressionRepository.record`, which appends
-durable facts to the journal.
+lacks, and from the date, because an acknowledgement expires by itself. Every query computes the
+states anew and writes nothing. Only verbs that write call :meth:`RegressionRepository.record`,
+which appends durable facts to the journal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OUTCOME = "outcome.json"
 """The file of an experiment's outcome, in its folder."""
 
 _SET_ASIDE = re.compile(r"\.\d+$")
-"""The suffix of an experiment that was set aside; see record.aside."""
+"""The end of the folder name of an experiment that was set aside; see ``archive_experiment``."""
 
 
 class ExperimentOutcome(BaseModel):
@@ -129,7 +129,7 @@ class RegressionRepository:
         return self.joined(detection, at) if detection is not None else None
 
     def detection_of(self, plan: Plan, at: datetime) -> Detected:
-        """Return the last detection. Raises UserError if it is of another plan.
+        """Return the last detection, with the states of its regressions.
 
         Raises UserError as :meth:`known` does, and if there is no detection or it is of another
         plan.
@@ -146,10 +146,11 @@ class RegressionRepository:
         return detection.model_copy(update={"regressions": stated})
 
     def record(self, events: Sequence[Event], at: datetime) -> None:
-        """Append events to the journal, together with those due before and after.
+        """Append events to the journal, together with events that are due before and after them.
 
-        Raises UserError as :meth:`events` does, and for an event that the state does not allow,
-        because another process may have written meanwhile; then nothing is appended.
+        Due events are outcomes of experiments that the journal lacks, and expired acknowledgements.
+        Raises UserError as :meth:`events` does, and for an event that the state of its regression
+        does not allow, as when another process has written meanwhile. Nothing is appended then.
         """
 
         def due(happened: list[Event]) -> list[Event]:

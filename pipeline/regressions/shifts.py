@@ -15,23 +15,27 @@ from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.series import Ints, Series
 
 SLA = "sla"
-"""The metric that says whether a step met its SLA. Other figures of a step that failed are of
-another load."""
+"""The metric that says whether a step met its SLA. If it did not, the step's other figures were
+measured under another load and do not count."""
 
 MOST_LOST = -1.0
-"""Lower limit of a relative effect. Figures are never negative, so an interval from a normal
-approximation is clipped here."""
+"""Lower limit of a relative effect. Figures are never negative, so a loss cannot exceed the whole;
+intervals from a normal approximation are clipped at this limit."""
 
 
 class KnownNoise(NamedTuple):
-    """Noise of a series by others: of a value (short lines), and its memory from night to night."""
+    """The noise of a series as learned from other series; None where they do not show it.
+
+    ``shared`` is the noise of a single value, for short series. ``autocorrelation`` is the
+    correlation between neighbouring nights.
+    """
 
     shared: SharedNoise | None = None
     autocorrelation: float | None = None
 
 
 NOTHING_SHARED: KnownNoise = KnownNoise()
-"""The series is judged by its own noise."""
+"""Nothing is known from other series: a series is judged by its own noise."""
 
 
 def detect_in(
@@ -71,7 +75,7 @@ def find_shifts(
 
 
 def _loud(change: ChangePoint, smallest: float) -> bool:
-    """Whether the noise on one side of a change is as large as the smallest change to report."""
+    """Whether the noise on one side of a change is at least the smallest change to report."""
     return any(
         level.spread >= smallest * abs(level.level) for level in (change.before, change.after)
     )

@@ -55,13 +55,14 @@ TRANSITIONS: Mapping[tuple[RegressionState, EventKind], RegressionState | None] 
     (_RESOLVED, EventKind.REJECTED): _RESOLVED,
     (_RESOLVED, EventKind.REOPENED): AS_MEASURED,
 }
-"""(state, event) -> the next state. Other pairs are not allowed."""
+"""The next state for each allowed pair (state, event). Other pairs are not allowed."""
 
 
 class Bounds(NamedTuple):
     """The revisions between which a regression began: after ``before``, at the latest ``latest``.
 
-    ``earliest`` was next to ``before`` on the line when the regression was found.
+    ``earliest`` was the revision after ``before`` when the regression was found; revisions that are
+    measured later may lie between them.
     """
 
     before: str
@@ -70,7 +71,7 @@ class Bounds(NamedTuple):
 
 
 NOWHERE = Bounds("", "", "")
-"""Bounds of an event that says nothing about the position."""
+"""Bounds of an event without revisions."""
 
 
 def bounds_of(event: Event) -> Bounds:

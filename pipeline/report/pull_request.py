@@ -32,17 +32,21 @@ from pipeline.text.markdown import code, inert
 from pipeline.text.units import plural, show_percent
 
 MOST_STEPS = 3
-"""Worst steps that the reproduction command measures."""
+"""Maximum number of steps that the reproduction command measures, the worst ones."""
 
 MOST_NOTES = 50
-"""Annotations that GitHub accepts in one request."""
+"""Maximum number of annotations that GitHub accepts in one request."""
+
+LEAST_SHOWN = 0.0005
+"""Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
 
 _WHAT_TO_DO = {
     PullRequestOutcome.PASSED: "There is nothing to do.",
     PullRequestOutcome.REGRESSION: (
         "**What to do:** look for the cause in this change; the command below measures the changed "
         "steps again. If the change is worth it, somebody who may write to this repository accepts "
-        "it with the comment `/nightshift accept REASON`."
+        "it with the comment `/nightshift accept REASON`. This check blocks the merge where the "
+        "repository requires it."
     ),
     PullRequestOutcome.UNDECIDED: (
         "The measurement was not precise enough for the rows that are undecided: neither a "
@@ -54,11 +58,12 @@ _WHAT_TO_DO = {
     PullRequestOutcome.COULD_NOT_BUILD: (
         "The head of this pull request did not build, so whether it is slower is unknown. **What "
         "to do:** correct the build and push; the log of the run has all of the compiler's "
-        "messages."
+        "messages. This check blocks the merge where the repository requires it."
     ),
     PullRequestOutcome.COULD_NOT_RUN: (
         "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
-        "reason names, and starts the measurement again with the comment `/nightshift`."
+        "reason names, and starts the measurement again with the comment `/nightshift`. This check "
+        "blocks the merge where the repository requires it."
     ),
     PullRequestOutcome.NOT_MEASURED: (
         "Whether this change is slower is unknown, because the machine or the job failed. **What "
@@ -92,7 +97,7 @@ class MessageContext(NamedTuple):
 
 
 NO_CONTEXT = MessageContext()
-"""Nothing is known beside the measurement."""
+"""A context for a text that shows nothing beside the measurement."""
 
 
 def message_of(
@@ -103,8 +108,8 @@ def message_of(
 ) -> Words:
     """Return the text about a pull request that was measured.
 
-    Everything is computed from the runs. ``smallest`` is the smallest change that matters; by
-    default as measured.
+    Everything is computed from the runs. ``smallest`` is the smallest change that matters, by
+    default that of the measurement.
     """
     comparison = measured.comparison(smallest)
     title, outcome = _title(comparison), outcome_of(comparison)
@@ -121,7 +126,7 @@ def message_of(
         *function_tables(comparison),
         "\n\n".join([*findings(comparison), _how(comparison)]),
         "",
-        *_links(context),
+        *_links(context, graphs=measured.mode == "count"),
         "To measure it again, in a clone of this repository and with nightshift installed:",
         "",
         *(f"    {line}" for line in [*fetch, reproduce]),
@@ -133,7 +138,7 @@ def message_of(
 def message_without_result(
     outcome: PullRequestOutcome, reason: str, context: MessageContext = NO_CONTEXT
 ) -> Words:
-    """Return the text for a pull request that was not measured; ``reason`` is plain."""
+    """Return the text for a pull request that was not measured; ``reason`` is plain text."""
     said = plain(reason)
     name = f"{outcome[0].upper()}{outcome[1:]}"
     body = [
@@ -163,9 +168,12 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
     return WaitingText(title, "\n".join(body))
 
 
-def _links(context: MessageContext) -> list[str]:
-    """Return the pages beside the text as a paragraph."""
-    pages = [("run, log and raw measurements", context.run_page), ("trends", context.trends)]
+def _links(context: MessageContext, *, graphs: bool = False) -> list[str]:
+    """Return the links to run and trends; ``graphs`` says that the run has flame graphs."""
+    parts = (
+        "run, log, flame graphs and raw measurements" if graphs else "run, log and raw measurements"
+    )
+    pages = [(parts, context.run_page), ("trends", context.trends)]
     found = [f"[{name}](<{page}>)" for name, page in pages if page]
     return [f"See also: {', '.join(found)}.", ""] if found else []
 
@@ -176,8 +184,8 @@ def _how(comparison: TwoSideComparison) -> str:
     columns = (
         "Base and head are the counts of one run each."
         if counted
-        else "Base and head are medians. Intervals are those of the change, at a confidence of "
-        "99 % or more, and of 90 % where a change is excluded (same)."
+        else "Base and head are medians. Intervals of the change have a confidence of at least "
+        "99 %, in rows marked same of 90 %."
     )
     names = directions(comparison.rows)
     return f"{how_measured(comparison)} {columns} {names[0].upper()}{names[1:]}."
@@ -193,7 +201,7 @@ def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
 
 
 def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
-    """Return the command that repeats the measurement of what changed most.
+    """Return the command that measures the steps again that changed most.
 
     It runs in a clone of the repository that has both commits.
     """
@@ -222,7 +230,8 @@ def _title(comparison: TwoSideComparison) -> str:
     better = any(row.verdict == "better" for row in rows)
     if outcome is PullRequestOutcome.PASSED and not better:
         worst = max(rows, key=lambda row: row.loss)
-        return f"No regression in {plural(len(rows), 'figure')}; worst: {_said(worst)}"
+        largest = f"worst: {_said(worst)}" if worst.loss >= LEAST_SHOWN else "none is slower"
+        return f"No regression in {plural(len(rows), 'figure')}; {largest}"
     if outcome is PullRequestOutcome.UNDECIDED and not comparison.answer.moved:
         still = [row for row in rows if row.verdict == "undecided"]
         worst = max(still, key=lambda row: row.loss)

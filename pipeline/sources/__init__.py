@@ -41,7 +41,7 @@ def subject_of(revision: Revision, cache: Path) -> str:
 
 
 def commit_in(supply: Supply, tag: str, cache: Path) -> str:
-    """Return the newest commit of a branch that a tag contains.
+    """Return the newest commit of a branch that is also an ancestor of a tag, or tagged itself.
 
     Raises UserError if there is none.
     """

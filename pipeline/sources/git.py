@@ -41,19 +41,18 @@ class GitBranch:
         self._mirror.refresh()
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         if not self._mirror.knows(branch):
-            raise UserError(
-                f"{self._address} has no branch {self._branch or '(no default branch)'}"
-            )
+            what = f"branch {self._branch}" if self._branch else "default branch"
+            raise UserError(f"{self._address} has no {what}")
         listed = self._mirror.ask(
             "log", "--first-parent", "--reverse", "--format=%H %ct", branch, "--"
         )
         return tuple(listed.splitlines())
 
     def newest_in(self, tag: str) -> str:
-        """Return the newest commit of the branch that a tag contains.
+        """Return the newest commit of the branch that is an ancestor of a tag, or tagged itself.
 
         This is the tagged commit, or the one where the release's branch forked. Raises UserError
-        for an unknown tag, and for one that contains no commit of the branch.
+        for an unknown tag, and for a tag that contains no commit of the branch.
         """
         if not self._mirror.knows(f"refs/tags/{tag}"):
             self._mirror.refresh()
@@ -136,7 +135,10 @@ class _Mirror:
         if not self.knows(name):
             self.refresh()
             if not self.knows(name):
-                raise UserError(f"{self._address} has no {name.removeprefix('refs/tags/')}")
+                raise UserError(
+                    f"{self._address} has no {name.removeprefix('refs/tags/')}; "
+                    "`nightshift discover` lists the revisions"
+                )
         commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
         tree = self.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
         cache.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ class SourceTree:
         self._left_out = {cache.resolve()} | ({self._folder / left_out} if left_out else set())
 
     def versions(self) -> tuple[str, ...]:
-        """Return the present state. Raises UserError if the folder cannot be read."""
+        """Return the hash of the folder's content now. Raises UserError if it cannot be read."""
         digest = hashlib.sha256()
         for file in self._files():
             digest.update(file.identity)
@@ -48,7 +48,8 @@ class SourceTree:
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Write the files of the folder to a tar file.
 
-        Raises UserError if the state has changed since: the measured state must be the named one.
+        Raises UserError if the content no longer has the hash ``version``: the measured state must
+        be the named one.
         """
         cache.mkdir(parents=True, exist_ok=True)
         path = cache / f"tree-{version[:16]}.{os.getpid()}.tar"
@@ -125,7 +126,7 @@ class _File(Frozen):
 
     @property
     def identity(self) -> bytes:
-        """What tells the file from others: its name and content, but not its time."""
+        """The file's part of the hash of the folder: its name and content, but not its time."""
         content = hashlib.sha256(self.content).hexdigest()
         return repr((self.name, self.link, self.program, content)).encode()
 
@@ -151,7 +152,7 @@ def commit_named(folder: Path, name: str) -> str:
     ``name`` is any name that git resolves. Raises UserError for an unknown commit.
     """
     if not knows_commit(folder, name):
-        raise UserError(f"{folder} has no commit {name!r}")
+        raise UserError(f"{folder} has no commit {name!r}; `git log` there lists the commits")
     return run_git(folder, "log", "-1", "--format=%H %ct", "--end-of-options", name, "--").strip()
 
 

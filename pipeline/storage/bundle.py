@@ -5,8 +5,8 @@ are raw: the load generator's output, the probes' samples, the server's settings
 manifest has the SHA-256 of every other member. A bundle appears under its name only when it is
 complete and synced to the disk.
 
-A disturbed run that is repeated leaves ``<run id>.disturbed-1.tar.zst``: an attempt, which is kept
-and transferred as the others and does not count as a run.
+A disturbed run that is repeated leaves a bundle named ``<run id>.disturbed-1.tar.zst``. Such an
+attempt is kept and transferred as other bundles, and does not count as a run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _LARGEST = 1 << 30
 """The most bytes that a bundle may unpack to; a larger one is damaged, or made to fill memory."""
 
 _CHUNK = 4096
-"""Packed bytes to unpack at a time: few enough that the size is checked in time."""
+"""Packed bytes to unpack at a time: few, so that an archive that is too large is noticed before it
+fills memory."""
 
 
 class BundleError(UserError):
@@ -96,7 +97,7 @@ def list_all(folder: Path) -> Iterator[Path]:
 def attempts(folder: Path, run_id: str) -> int:
     """Return how often a run was disturbed and had to be repeated.
 
-    This is the number of the last one: earlier ones may have been moved away.
+    The result is the number of the last attempt, because earlier ones may have been moved away.
     """
     begin = attempt_name(run_id, 0).removesuffix("0")
     made = [path.name.removeprefix(begin).removesuffix(SUFFIX) for path in list_all(folder)]
@@ -126,7 +127,9 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
                 f"the disk that holds {folder} is full; free some space and run the same "
                 "command again: all results are kept"
             ) from error
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        raise UserError(
+            f"cannot write {path} ({error.strerror}); correct this and run the same command again"
+        ) from error
     return path
 
 
@@ -146,8 +149,8 @@ def pack_bundle(path: Path, manifest: Manifest, files: Mapping[str, bytes]) -> N
 def read_bundle(path: Path) -> Bundle:
     """Read a bundle and verify the checksum of every file in it.
 
-    Raises a BundleError, one line, if it cannot be used: DamagedBundleError, NewerBundleError, or a
-    plain one if the file name differs from that of its run.
+    Raises DamagedBundleError, NewerBundleError, or BundleError if the file's name is not that of
+    its run. The message is one line.
     """
     try:
         packed = path.read_bytes()
@@ -199,7 +202,8 @@ def read_bundle(path: Path) -> Bundle:
 def read_manifest(path: Path) -> Manifest:
     """Read only the manifest of a bundle, without verifying its other files.
 
-    Raises DamagedBundleError if it is unreadable or invalid, as that of a newer bundle.
+    Raises DamagedBundleError if the manifest is unreadable or invalid, as in a bundle of a newer
+    nightshift.
     """
     try:
         with (

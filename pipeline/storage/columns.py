@@ -1,8 +1,8 @@
 """Measurements as columns of numbers, and as series along the lines of a plan.
 
-New runs are read from the store, the others from a file of earlier nights.
-A run is taken from the file only if the store has a run of the same identity and digest; a run
-without digest is always read again.
+New runs are read from the store, the others from a cache file of earlier nights. A run is taken
+from the file only if the store has a run with the same id and digest; a run without a digest is
+always read from the store.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pipeline.storage.selection import listed_in
 from pipeline.storage.series import Ints, Mask, RunIndex, Series
 
 _WRITTEN_AGAIN = 0.02
-"""Share of the runs that must be new or gone before the file is written again: to read a few runs
-from the store costs less than to write those of five years."""
+"""Share of the runs that must be new or gone before the cache file is written again: reading a few
+runs from the store costs less than writing the runs of five years."""
 
 _AT_ONCE = 200_000
 """Rows to convert at once, some ten megabytes as Python objects."""
@@ -63,9 +63,9 @@ class MeasurementColumns(NamedTuple):
 
         ``revisions`` are the line's labels in order, ``cells`` the keys of its cells; other runs
         are skipped. The values of a series are ordered by position, then by repetition. A step that
-        failed its SLA has values only for the SLA metrics, because its other figures are of another
-        load. Disturbed repetitions count only where no undisturbed one exists: a machine that is
-        always disturbed still gives values.
+        failed its SLA has values only for the SLA metrics, because its other figures were measured
+        under another load. Disturbed repetitions count only where no undisturbed one exists: a
+        machine that is always disturbed still gives values.
         """
         runs, setups, setup = _runs(revisions, self.heads, cells)
         rows, figures = self.rows, self.figures
@@ -102,8 +102,8 @@ def measurement_columns(
 ) -> MeasurementColumns:
     """Return all measurements of a store in the given metrics, as columns.
 
-    The file is below ``results``; without that folder, everything is read from the store. Only
-    with ``save`` is it written.
+    A cache file below ``results`` has the columns of earlier nights; without that folder,
+    everything is read from the store. The file is written only with ``save``.
     """
     heads = run_heads(engine)
     file = ColumnsFile(results, metrics) if results is not None else None
@@ -192,7 +192,8 @@ def _coded(
 ) -> MeasurementTable:
     """Convert rows of the store to columns of numbers.
 
-    The store's numbers are replaced by places, which a rebuilt store has, too.
+    The store's own ids of runs, steps and metrics are replaced by indices into lists, because the
+    ids differ after a rebuild of the store.
     """
     runs, run_at = np.unique(table[:, 0].astype(np.int64), return_inverse=True)
     places = np.array([place_of[number] for number in runs.tolist()], dtype=np.int32)
@@ -227,7 +228,7 @@ def _joined(parts: Sequence[MeasurementTable]) -> MeasurementTable:
 def _runs(
     revisions: Sequence[str], heads: Sequence[RunHead], cells: Collection[str]
 ) -> tuple[RunIndex, list[_Setup], Ints]:
-    """Return all runs, the setups on a line, and each run's setup; -1 if it is on another line."""
+    """Return all runs, the setups of one line, and each run's setup; -1 for runs of other lines."""
     position = {label: place for place, label in enumerate(revisions)}
     wanted = set(cells)
     numbers: dict[_Setup, int] = {}

@@ -1,4 +1,4 @@
-"""A cache file with the store's measurements as columns: a night reads only new runs again.
+"""A cache file with the store's measurements as columns: only new runs are read from the store.
 
 The file is a copy and may be deleted at any time.
 """
@@ -25,11 +25,11 @@ DERIVED = "derived"
 """The folder below the results for files that can be made again from the store."""
 
 VERSION = 2
-"""Version of the file's form; a file of another version is not read."""
+"""Version of the file's format; a file of another version is not read."""
 
 
 class StepMetric(NamedTuple):
-    """A step and a metric: together they say what a value was measured of."""
+    """A step and a metric: the key of a figure, with the step's group and unit."""
 
     step: str
     group: str
@@ -40,9 +40,10 @@ class StepMetric(NamedTuple):
 class MeasurementTable(NamedTuple):
     """Measurements as parallel columns with one row for each measurement.
 
-    run: place of its run. figure: place of its step and metric. place: of the step in the run.
-    sla_failed, disturbed: whether the step failed its SLA, or something else used the machine.
-    Five years are millions of rows, so the integers are small.
+    run: index of the measurement's run. figure: index of its step and metric. place: number of the
+    step in the run. sla_failed: whether the step failed its SLA. disturbed: whether something else
+    used the machine. Each column is (rows,). Five years are millions of rows, so the integers are
+    small.
     """
 
     run: NDArray[np.int32]
@@ -53,12 +54,12 @@ class MeasurementTable(NamedTuple):
     value: NDArray[np.float64]
 
     def where(self, kept: NDArray[np.bool_ | np.int64]) -> MeasurementTable:
-        """Return the rows that are kept, or those at some places: (rows,)."""
+        """Return the rows that a mask keeps, or the rows with the given indices."""
         return MeasurementTable._make(column[kept] for column in self)
 
 
 Contents = Sequence[tuple[str, str | None]]
-"""The runs of a file: identity and digest of each."""
+"""The runs of a cache file: id and digest of each."""
 
 
 class KnownColumns(NamedTuple):

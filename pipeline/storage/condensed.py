@@ -1,8 +1,9 @@
 """Condensed bundles: the results of a run without its per-second samples and raw output.
 
 A condensed bundle has the manifest, the results of each step as they are in the store, and the
-small members that explanations compare. The store has the same figures from it, so detection,
-tables and a rebuild give the same results as before; only charts within a step are gone.
+small members that explanations compare. The store gets the same figures from a condensed bundle, so
+detection, tables and a rebuild give the same results as before. Only the charts over time within a
+step are lost.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ MEMBER = "condensed.json"
 """The member of a condensed bundle with the results of its steps, in order."""
 
 _KEPT = (SETTINGS_MEMBER, "plans.txt")
-"""Members that stay."""
+"""Members of a bundle that its condensed form keeps."""
 
 _KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
-"""Members of steps that stay: profiles and counts."""
+"""Ends of the names of members of a step that the condensed form keeps: profiles and counts."""
 
 
 def is_condensed(files: Mapping[str, object]) -> bool:

@@ -26,8 +26,9 @@ from pipeline.storage.selection import listed_in
 class ControlRow(NamedTuple):
     """One measurement of a control, with its machine, its night and its step.
 
-    ``machine`` is the fingerprint of the machine. ``build_hash`` identifies the program: another
-    program is another control. ``disturbed`` says that something else used the machine meanwhile.
+    ``machine`` is the fingerprint of the machine. ``build_hash`` identifies the program:
+    measurements of different programs belong to different controls. ``disturbed`` says that
+    something else used the machine meanwhile.
     """
 
     run_id: str

@@ -29,7 +29,7 @@ from pipeline.storage.bundle import VALUES_MEMBER, bundle_path, read_bundle, wri
 from pipeline.text.errors import UserError
 
 FAMILY = "published"
-"""The workload family, build options and configuration of imported results."""
+"""The name of the workload family, the build options and the configuration of imported results."""
 
 BASE = "base"
 """The workload's option that names the base of relative values."""
@@ -80,9 +80,10 @@ def write_imported(
 ) -> list[Path]:
     """Write a bundle for each imported run; return the paths of the new ones.
 
-    ``known`` has the revisions that the line has already; the others take their places as the runs
-    order them. ``at`` is the time of a run without one. A run that was already imported is skipped.
-    Raises UserError if it was imported under this name with other values.
+    ``known`` has the places of the revisions that are already on the line. New revisions get places
+    in the order of ``runs`` (:func:`orders_of`). ``at`` is the time of runs without a time of their
+    own. A run that was already imported is skipped. Raises UserError if such a run was imported
+    with other values.
     """
     labels = list(dict.fromkeys(run.revision for run in runs))
     orders = orders_of(labels, known)
@@ -104,10 +105,10 @@ def write_imported(
 
 
 def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Order]:
-    """Return the order of each imported label: its place on the line, or beside its neighbour.
+    """Return the place of each imported label on its line; new labels are placed beside known ones.
 
-    New labels come directly after the known one before them, else directly before the known one
-    after them, else at the end of the line.
+    A new label comes directly after the previous label that is known. Without one it comes directly
+    before the next known label, and without any known label at the end of the line.
     """
     found = {label: known[label] for label in labels if label in known}
     line = sorted(known.values())
@@ -123,7 +124,7 @@ def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Or
 
 
 def _between(before: Sequence[Order], after: Sequence[Order], count: int) -> list[Order]:
-    """Return orders that sort after some existing ones and before others."""
+    """Return ``count`` orders that sort after all of ``before`` and before all of ``after``."""
     if not after:
         start, stem = (before[-1][0] + 1 if before else 0), Order()
     elif not before:

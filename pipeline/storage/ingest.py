@@ -1,4 +1,4 @@
-"""Ingest bundles: turn each into rows of the store, completely, in one transaction, once."""
+"""Ingest bundles: write each one into the store as rows, once and in one transaction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
 
 _NOT_STORABLE = (DataError, IntegrityError, OverflowError, UnicodeError)
-"""Errors about the content of one bundle, which say nothing of the database."""
+"""Database errors that are caused by the content of one bundle, not by the database."""
 
 
 @dataclass
@@ -184,7 +184,8 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             continue
         samples = list(load_samples(bundle.files.get(f"{record.folder}/samples.jsonl", b"")))
         missed = missed_rates(output)
-        values = measurements(output, samples, record.database_bytes, manifest.machine.memory_bytes)
+        memory = manifest.workload.memory_bytes or manifest.machine.memory_bytes
+        values = measurements(output, samples, record.database_bytes, memory)
         yield StepValues(
             record.step,
             StepStatus.SLA_FAILED if missed else StepStatus.OK,
@@ -224,7 +225,7 @@ def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
 
 
 def _counted(record: StepRecord, counts: StepCounts) -> StepValues:
-    """Return the metrics of a counted step; its times mean nothing under the counting tool."""
+    """Return the metrics of a counted step, without times: the counting tool distorts them."""
     values = {"instructions/o": counts.instructions, **counts.misses}
     return StepValues(
         record.step,
@@ -257,7 +258,7 @@ def measurements(
 
     The definitions are those of the Small Datum reports; see docs/reference/metrics.md.
 
-    ``memory_bytes`` is the machine's memory, 0 if unknown.
+    ``memory_bytes`` is the memory that the DBMS may use, 0 if unknown.
     """
     throughput = output.operations / output.seconds if output.seconds > 0 else 0.0
     beside = background(output)
@@ -276,7 +277,7 @@ def measurements(
 
 
 def marks(output: StepOutput) -> tuple[str, ...]:
-    """Return sentences for the reader about what qualifies the figures of a step."""
+    """Return the marks of a step: sentences that say why its figures need care."""
     found = steadiness(output.timeline)
     return steady_marks(found) if found is not None else ()
 

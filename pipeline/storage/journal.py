@@ -47,14 +47,15 @@ class EventKind(StrEnum):
 class Event(Frozen):
     """One line of the journal: what happened to a regression, when, and who decided it.
 
-    ``fingerprint`` is that of a regression, or of a mute. A found regression has its evidence in
-    ``regression``, with the labels of the ``earliest`` and the ``latest`` revision that may be the
-    first bad one: positions change when a line begins elsewhere, labels do not. ``before`` is the
-    label before the earliest: a revision that is measured between these two later may also be the
-    first bad one. An outcome has in ``experiment`` the name of the folder with its data, the blocks
-    measured and the ``minutes`` spent; ``reason`` says whether a rejection was due to noise or the
+    ``fingerprint`` identifies a regression or a mute. For a regression that detection found,
+    ``regression`` is the evidence, and ``earliest`` and ``latest`` are the labels of the revisions
+    that may be the first bad one. These are labels because positions change when a line gets
+    another first revision. ``before`` is the label of the revision before ``earliest``: a revision
+    between these two that is measured later may also be the first bad one. For an outcome,
+    ``experiment`` is the name of the experiment's folder, ``blocks`` the number of measured blocks
+    and ``minutes`` the time spent; ``reason`` says whether a rejection was due to noise or the
     environment. ``recovery`` is the fingerprint of the improvement that resolved a regression.
-    ``culprit`` is the result of a bisection, if it has one. ``expires`` is the last day of an
+    ``culprit`` is the result of a bisection that found one. ``expires`` is the last day of an
     acknowledgement or a mute.
     """
 

@@ -24,14 +24,14 @@ FILE = "nights.jsonl"
 class Night(Frozen):
     """The record of one night: times, counts and outcome. None or empty means unknown.
 
-    ``error`` is the line that a failed night ended with, else empty. ``preflight`` has the
-    warnings about its machine, by check. ``runs`` counts the measured runs, ``failed_steps``
-    the failed steps in them. ``harness_errors`` says why runs were not measured, by their
-    names. ``unbuilt`` counts the builds of its plan that failed, and ``queue`` the remaining
-    runs. ``series`` counts the series in which it searched for changes, ``regressions`` the
-    known regressions by state. ``stages`` has the seconds of each stage. ``spent`` has the
-    seconds of machine time for runs, for confirming and for bisecting, and ``budget`` the most
-    that the latter two may take in a night.
+    ``error`` is the error message of a failed night, else empty. ``preflight`` has the warnings
+    about the machine, by check. ``runs`` counts the measured runs, ``failed_steps`` the failed
+    steps in these runs. ``harness_errors`` has the reason for each run that was not measured, by
+    name of the run. ``unbuilt`` counts the failed builds of the plan, ``queue`` the planned runs
+    that remain. ``series`` counts the series that the night searched for changes, ``regressions``
+    the known regressions by state. ``stages`` has the seconds of each stage. ``spent`` has the
+    seconds of machine time for runs, for confirming and for bisecting. ``budget`` has the maximum
+    seconds for confirming and for bisecting in a night.
 
     The other fields cover all nights so far: ``spent_so_far`` is the machine time of the ledger in
     minutes, ``money`` its cost if a price is set, and ``alarms`` the number of alarms by verdict.
@@ -71,8 +71,8 @@ class Nights(Appended[Night]):
 def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, set[str]]:
     """Return the fingerprints of regressions that a night suspected, and that it confirmed.
 
-    ``events`` are those of the journal. A known regression that becomes wider is not raised again.
-    Improvements are not included.
+    ``events`` are those of the journal. A known regression that gets more series or another place
+    does not count as suspected again. Improvements are not included.
     """
     reported: dict[EventKind, set[str]] = {EventKind.FOUND: set(), EventKind.CONFIRMED: set()}
     worse: dict[str, bool] = {}

@@ -2,7 +2,7 @@
 
 results/published/README.md describes the format: comment lines ``# key: value``, then CSV (or TSV)
 with a row per step and a column per version. Comment lines are optional. Relative values stay
-relative; the workload has the name of their base version.
+relative; the name of their base version is an option of the workload.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pipeline.storage.imported_runs import (
 from pipeline.text.errors import UserError, first_line
 
 _BEFORE = ("step", "group", "metric")
-"""The columns that may precede those of the versions, in this order."""
+"""The columns that may precede the columns of the versions, in this order."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PublishedTable:
     steps: tuple[Step, ...]
     versions: tuple[str, ...]
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
-    """version -> step -> metric -> value; empty cells of the table are left out"""
+    """The values by version, then step, then metric; empty cells of the table are left out."""
     base: str = ""
 
 
@@ -143,8 +143,8 @@ def import_published(
 ) -> list[Path]:
     """Write one bundle for each version in a published table; return the new ones.
 
-    ``line`` names the line of the versions, ``known`` has the versions that it has already, ``at``
-    is the time of a table without a date. Raises UserError as :func:`write_imported` does.
+    ``line`` is the name of the line of the versions, ``known`` the versions that are already on it,
+    ``at`` the time of a table without a date. Raises UserError as :func:`write_imported` does.
     """
     targets = _targets(table, target)
     heading = table.heading

@@ -1,9 +1,10 @@
 """The quarantine: a folder for bundles that cannot be used, with a note that says why.
 
 ``results/quarantine`` has every bundle that was moved there and, beside it, ``NAME.json``: the
-reason, and how to put the bundle back. A bundle that this user may not move stays where it is and
-has only the note: it is not read again until it changes. A bundle of a newer nightshift returns by
-itself as soon as this nightshift can read it; until then its run is not measured again.
+reason, and how to put the bundle back. A bundle that this user may not move stays where it is, and
+only the note is written: the bundle is not read again until it changes. A bundle of a newer
+nightshift returns by itself as soon as this nightshift can read it; until then its run is not
+measured again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pipeline.storage.bundle import BUNDLES, SUFFIX, BundleError, NewerBundleErr
 from pipeline.text.errors import first_line
 
 FOLDER = "quarantine"
-"""The folder in the results folder."""
+"""The name of the quarantine folder, in the results folder."""
 
 _NOTE = ".json"
 
@@ -33,8 +34,8 @@ class QuarantineNote(Frozen):
     """The note beside a quarantined bundle: why it cannot be used, how to put it back.
 
     ``bundle`` is its former path in the results folder. ``newer`` is true if a newer nightshift
-    wrote it. ``stays`` identifies the state of a bundle that was left where it is; it is empty for
-    a moved one.
+    wrote it. ``stays`` identifies the state of the file if the bundle was left in place; it is
+    empty if the bundle was moved.
     """
 
     at: AwareDatetime
@@ -55,7 +56,8 @@ class Quarantine:
     def take(self, refused: BundleError) -> str:
         """Move a bundle that cannot be used into quarantine, or note it if it cannot be moved.
 
-        Returns the line that says so. Raises nothing: a bad bundle stops nobody.
+        Returns a line that reports what was done. Raises nothing, because a bad bundle must not
+        stop the caller.
         """
         path = refused.path
         try:
@@ -83,8 +85,8 @@ class Quarantine:
     def release(self) -> None:
         """Move bundles from the quarantine back to the results, if this version can read them.
 
-        A bundle that could not be moved is only remembered as refused; once its file has changed,
-        it is tried again.
+        For a bundle that was left in place, the note is deleted once the file has changed, so that
+        the bundle is read again.
         """
         for kept, note in self._notes():
             # Most quarantines are empty, and a verb that takes no bundle does without the module.
@@ -110,7 +112,8 @@ class Quarantine:
     def held_back(self) -> set[str]:
         """Return the names of runs in quarantine that must not be measured again.
 
-        A newer nightshift measured them, or a bundle that cannot be moved has their place.
+        These are runs that a newer nightshift measured, and runs whose unusable bundle could not be
+        moved away.
         """
         waiting = {
             self._results / note.bundle

@@ -25,8 +25,8 @@ from pipeline.storage.selection import OLDEST_FIRST, of_runs
 class RunRow(NamedTuple):
     """One run: revision, build, configuration, machine, workload and times.
 
-    ``revision_at`` is the time of its revision, None if unknown. ``digest`` changes with any of its
-    values. Both are None for runs from before these columns.
+    ``revision_at`` is the time of the revision, None if unknown. ``digest`` is a digest of all
+    values of the run. Both are None for runs that were ingested before the store had these columns.
     """
 
     run_id: str
@@ -64,8 +64,8 @@ class RunHead(NamedTuple):
     """The identity of a run: its cell, machine and times, without its values.
 
     ``revision_at`` is the time of its revision, if known. ``machine`` is the key of
-    :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs from
-    before this column.
+    :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs that were
+    ingested before the store had this column.
     """
 
     run_id: str
@@ -204,7 +204,7 @@ def contents(engine: Engine) -> str | None:
 
 
 def workload_mode() -> ColumnElement[str]:
-    """Return whether a run was timed or counted; very old runs were timed."""
+    """Return the query expression of a run's mode, timed or counted; very old runs were timed."""
     return func.coalesce(workload.c.mode, Mode.TIME.value).label("mode")
 
 
@@ -221,7 +221,7 @@ def hostnames(engine: Engine) -> dict[str, str]:
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
-    """Return how long the runs measured here took, all or those with the given ids."""
+    """Return how long runs measured here took together: all runs, or those with the given ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
     if run_ids is not None:
         wanted = wanted.where(run.c.run_id.in_(run_ids))

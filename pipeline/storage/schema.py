@@ -49,7 +49,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return a time from a row of the driver: SQLite's has text without a time zone, in UTC."""
+    """Return a time from a value of the database driver; SQLite has text in UTC, without a zone."""
     return datetime.fromisoformat(f"{value}+00:00") if isinstance(value, str) else value
 
 

@@ -14,11 +14,12 @@ from sqlalchemy.sql.functions import FunctionElement
 from pipeline.storage.schema import run, step, step_run
 
 OLDEST_FIRST = (run.c.started_at, run.c.run_id)
-"""The order of runs. Ids would give the order of ingest, which a rebuild does not keep."""
+"""The order of runs by time. The numbers of the rows would give the order of ingest, which a
+rebuild changes."""
 
 
 class _Listed(FunctionElement[str]):
-    """A list of texts as one JSON parameter, because databases limit how many they accept."""
+    """A list of texts as one JSON parameter, because databases limit the number of parameters."""
 
     name = "listed"
     inherit_cache = True

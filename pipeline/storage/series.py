@@ -38,13 +38,13 @@ class RunIndex(NamedTuple):
 class Series:
     """The measurements of one metric of one step along a line, ordered by position.
 
-    Five years of nights are millions of values, so they are arrays and not objects.
+    The values are arrays and not objects, because five years of nights are millions of values.
 
     Attributes:
         key: what was measured.
         runs: the runs of the line.
         at: (values,) place of each value's run in ``runs``, by position and repetition.
-        values: (values,)
+        values: (values,) the value of each measurement.
     """
 
     def __init__(self, key: SeriesKey, runs: RunIndex, at: Ints, values: Floats) -> None:
@@ -70,12 +70,12 @@ class Series:
 
     @cached_property
     def measured(self) -> Ints:
-        """(positions,) the positions that have a value, each once."""
+        """The positions that have a value, each once, as an array (positions,)."""
         return self.positions[np.flatnonzero(np.diff(self.positions, prepend=-1))]
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The values of the series as single objects: slow, for a few of them."""
+        """The values of the series as single objects; this is slow, so only for short series."""
         ids, revisions, positions, repetitions = self.runs
         return tuple(
             Point(int(positions[at]), revisions[at], int(repetitions[at]), value, ids[at])
@@ -84,7 +84,7 @@ class Series:
 
     @property
     def run_ids(self) -> list[str]:
-        """The run of each value, as an array (values,)."""
+        """The id of the run of each value, as a list (values,)."""
         return [self.runs.run_ids[at] for at in self.at.tolist()]
 
     def revision(self, index: int) -> str:

@@ -52,7 +52,7 @@ class Rent(Frozen):
 
 
 class ServerEventKind(StrEnum):
-    """What happened to a rented server; ``DELETING`` is written before it is deleted."""
+    """What happened to a rented server; ``DELETING`` is recorded before the server is deleted."""
 
     MADE = "made"
     DELETING = "deleting"
@@ -62,7 +62,7 @@ class ServerEventKind(StrEnum):
 class ServerEvent(Frozen):
     """One line of the record of servers: what happened to the server with this number.
 
-    An event of kind made has the ``rent``; ``hours`` and ``price`` are the final bill.
+    ``rent`` is set for the kind ``MADE``; ``hours`` and ``price`` are the final bill.
     """
 
     at: datetime
@@ -112,7 +112,7 @@ def lives(events: Iterable[ServerEvent]) -> dict[int, Life]:
 
 
 def note_reaped(results: Path, at: datetime) -> None:
-    """Remember that everything past its time was deleted."""
+    """Record the time at which all servers past their time to live were deleted."""
     results.mkdir(parents=True, exist_ok=True)
     write_atomically(results / REAPED, f"{at.isoformat()}\n")
 

@@ -16,15 +16,15 @@ from pipeline.storage.schema import (
 from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 
 _AT_ONCE = 50
-"""Rows with all timelines to hold at once: a few megabytes."""
+"""Rows with timelines to hold in memory at once: a few megabytes."""
 
 
 class StepOutcome(NamedTuple):
-    """How one step of one run went: its throughput and the DBMS's activity over time.
+    """The result of one step of one run: its throughput and the DBMS's activity over time.
 
-    ``timeline`` is [seconds, operations per second, milliseconds or None]. ``activity`` is
-    [seconds, value] by name. ``marks`` are sentences that qualify its figures. ``histogram`` is
-    [upper bound in milliseconds, operations], ascending.
+    ``timeline`` is [seconds since the start, operations per second, latency in milliseconds or
+    None]. ``activity`` is [seconds, value] by name. ``marks`` are sentences that qualify its
+    figures. ``histogram`` is [upper bound in milliseconds, operations], ascending.
     """
 
     run_id: str

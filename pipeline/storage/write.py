@@ -28,8 +28,8 @@ class StepValues:
     operations per second, latency in milliseconds). ``marks`` are sentences that qualify its
     figures. ``activity`` is the DBMS's activity: (seconds since the start, value) by name.
     ``histogram`` is (upper bound in milliseconds, operations), ascending. ``disturbed`` describes
-    what else used the machine meanwhile, one sentence for each kind. ``functions`` are those of a
-    counted step that the store keeps.
+    what else used the machine meanwhile, one sentence for each kind. ``functions`` are the costly
+    functions of a counted step, which the store keeps.
     """
 
     step: Step
@@ -55,7 +55,7 @@ class StepValues:
 class Writer:
     """Writes runs into the store on one connection, each in a transaction of its own.
 
-    Caches the ids of shared rows, which only a rebuild removes.
+    The ids of shared rows are cached, because only a rebuild removes such rows.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -158,7 +158,7 @@ class Writer:
         return len(rows)
 
     def _write_measurements(self, rows: Sequence[tuple[int, int, float]]) -> None:
-        """Write the measurements of a run; PostgreSQL's COPY is twenty times as fast."""
+        """Write the measurements of a run; PostgreSQL uses COPY, which is twenty times as fast."""
         if self._connection.dialect.name == "postgresql":
             cursor = cast(psycopg.Cursor[Any], self._connection.connection.cursor())
             with cursor, cursor.copy("COPY measurement (step_run, metric, value) FROM STDIN") as to:

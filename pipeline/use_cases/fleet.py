@@ -1,4 +1,4 @@
-"""Rented servers as configured."""
+"""Connect to the cloud with the configured settings, and reap expired servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUOTE_TIMEOUT = (2.0, 4.0)
 def has_servers(context: Context, *, may_have: bool = False) -> bool:
     """Return whether nights rent servers, rather than use machines that always exist.
 
-    Servers of an earlier configuration may exist: with ``may_have``, a token is sufficient.
+    With ``may_have``, a cloud token is sufficient: servers of an earlier configuration may exist.
     """
     if any(each.server_type for each in context.config.machine_class):
         return True
@@ -76,7 +76,7 @@ def order_night(
 
 
 def reap(context: Context, note: Callable[[str], None]) -> Swept:
-    """Delete everything past its time to live; remember the time if nothing of it remains."""
+    """Delete the resources past their time to live; record the time unless some remain."""
     swept = fleet_of(context, note).reap()
     if not swept.left:
         note_reaped(context.results, now())

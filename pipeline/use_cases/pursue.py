@@ -132,10 +132,10 @@ def pursue(
     """Confirm suspected regressions, bisect confirmed ones, and return them with their states.
 
     Regressions that seem to have recovered are measured first. Undecided ones continue if they have
-    new evidence. What counts confirmed is measured once in time after the bisection. All
-    measurements but the bisection share the time of ``[confirm] night``. ``fresh`` says that this
-    night measured new runs; otherwise earlier measurements are not repeated. Only regressions of
-    this machine's class are included, and none of imported lines.
+    new evidence. Regressions that instruction counts confirmed are measured once with timed runs,
+    after the bisection. All measurements but the bisection share the time of ``[confirm] night``.
+    ``fresh`` says that this night measured new runs; otherwise earlier measurements are not
+    repeated. Only regressions of this machine's class are included, and none of imported lines.
     """
     settings = context.config.confirm
     ends = context.clock() + settings.night

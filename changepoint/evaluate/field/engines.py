@@ -22,9 +22,6 @@ from typing import IO, Any, cast
 from changepoint.api import detect, methods
 from changepoint.series import Floats
 
-ALARMS_PER_1000 = 0.5
-"""The alarm budget of our engines: the default."""
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -86,12 +83,12 @@ class EngineEntry:
 
 
 _SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
-"""Our methods that run less often than the others."""
+"""Settings of our methods that are too slow for all series: they search a share of them."""
 
 
 def _ours(method: str) -> EngineEntry:
     slow = _SLOW.get(method, EngineEntry(""))
-    about = f"detect(values, method={method!r}), alarms_per_1000={ALARMS_PER_1000:g}"
+    about = f"detect(values, method={method!r}): its defaults"
     return EngineEntry(about, share=slow.share, longest=slow.longest, method=method)
 
 
@@ -184,7 +181,7 @@ def process(
 ) -> Iterator[EngineProcess]:
     """Start the process of an environment's programs.
 
-    Raises NotInstalledError if it is missing, EngineError if its packages are.
+    Raises NotInstalledError if the environment is missing, EngineError if its packages are missing.
     """
     python = interpreter or environment.interpreter()
     if not python.exists():
@@ -205,14 +202,17 @@ def process(
                 questions.close()
 
 
-def ours(method: str) -> Engine:
-    """Return one of our detection methods in the common interface."""
+def ours(method: str, kinds: Sequence[str] = ("level", "spread")) -> Engine:
+    """Return one of our detection methods in the common interface.
+
+    kinds: of changes that count.
+    """
 
     def run(values: Floats) -> Run:
         start = time.perf_counter()
-        found = detect(values, method=method, alarms_per_1000=ALARMS_PER_1000)
+        found = detect(values, method=method)
         seconds = time.perf_counter() - start
-        return Run([change.index for change in found.changes], seconds)
+        return Run([each.index for each in found.changes if each.kind in kinds], seconds)
 
     return run
 

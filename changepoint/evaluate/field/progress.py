@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 EVERY = 10.0
-"""Seconds between two lines."""
+"""Seconds between two lines of progress."""
 
 ENOUGH = 100
 """Calls of an engine after which its measured pace replaces the first guess."""

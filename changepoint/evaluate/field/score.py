@@ -20,7 +20,7 @@ from changepoint.series import Floats
 LENGTH = 400
 """Positions of a series: space for four steps and the distances between them."""
 MOST_STEPS = 4
-"""Maximum steps of a series; no step is as frequent as four."""
+"""Maximum steps of a series. All numbers of steps from none to four are equally frequent."""
 SMALLEST_STEP, LARGEST_STEP = 0.02, 0.10
 """Sizes of the steps, as a fraction of the level: once and five times the noise."""
 APART = 30
@@ -31,8 +31,8 @@ APART = 30
 class Matched:
     """How many found changes are right, and how many true steps were found.
 
-    right: steps with a change within the margin. found: changes. there: steps. A second change at
-    the same step is a wrong one.
+    right: true steps with a found change within the margin. found: all found changes. there: all
+    true steps. A second change at the same step counts as wrong.
     """
 
     right: int

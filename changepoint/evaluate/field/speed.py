@@ -13,7 +13,8 @@ from changepoint.evaluate.field.engines import Engine
 from changepoint.series import Floats
 
 STEP_EVERY = 250
-"""Positions between two steps of the timed series, so that searches have parts."""
+"""Positions between two steps of the timed series, so that a search finds changes and searches the
+parts between them."""
 WARM = 2
 """Warm-up calls, which compile, load and fill caches."""
 

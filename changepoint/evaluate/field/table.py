@@ -44,7 +44,8 @@ REFERENCE = "otava"
 """The engine whose time is the reference for the others."""
 
 CALLS_PER_TRIAL = (LENGTH - nightly.FIRST_NIGHT + 1) + 2 + 20 + 1
-"""Searches of a cell: one each night, two recalls, about twenty for a delay, one for F1."""
+"""Searches of one series in a cell of the table: one each night, two for recall, about twenty for a
+delay, one for F1."""
 
 HEAD = (
     "engine",

@@ -1,6 +1,6 @@
 """What the readers of result formats share: the values they return, and conversion of units.
 
-A format is a module with one function: the text of a file, and the file's name, to values.
+Each format is a module with one function, which converts the text and the name of a file to values.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class FormatError(ValueError):
 
 
 class ImportedValue(NamedTuple):
-    """One imported value: of one step at one revision.
+    """One imported value: one metric of one step at one revision.
 
-    ``revision`` is empty if the file does not name it. ``unit`` is that of a value whose metric has
-    none. ``made`` is the time of the revision, ``measured_at`` that of the measurement, ``machine``
-    the machine class, ``made`` and the others empty if the file does not say.
+    ``unit`` is set only if the metric has no unit of its own. ``revision``, ``made`` (the time of
+    the revision), ``measured_at`` (the time of the measurement) and ``machine`` (the machine class)
+    are empty or None if the file does not say.
     """
 
     step: str
@@ -39,7 +39,7 @@ class ImportedValue(NamedTuple):
 
 
 ReadFormat = Callable[[str, Path], Sequence[ImportedValue]]
-"""Reads the text of a file with a name. Raises FormatError if the text is of another format."""
+"""Reads a result file, given its text and its path. Raises FormatError for another format."""
 
 
 class ResultFormat(NamedTuple):
@@ -53,7 +53,8 @@ TIME = "time_us/o"
 RATE = "qps"
 CPU = "cpu_us/o"
 SCORE, COST = "score", "cost"
-"""The metrics of values in other units: of a score more is better, of a cost less."""
+"""Metrics of values whose unit has no metric of its own: for a score more is better, for a cost
+less."""
 
 _US = {
     "ns": 1e-3,
@@ -65,7 +66,7 @@ _US = {
     "sec": 1e6,
     "min": 60e6,
 }
-"""Microseconds of each unit of time."""
+"""Length of each unit of time, in microseconds."""
 
 _TIMED = re.compile(rf"({'|'.join(_US)})(?:/(?:op|iter|iteration))?")
 _RATED = re.compile(rf"(?:ops?|iters?|iterations?)/({'|'.join(_US)})")
@@ -73,13 +74,14 @@ _KNOWN = {"MB/s": "MB/s", "B/op": "alloc_B/o", "allocs/op": "allocs/o"}
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHORT = 12
-"""Digits of a commit in a label, as measured lines have them."""
+"""Digits of a commit's hash in a label, as many as on measured lines."""
 
 
 def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
-    """Return which metric a unit means, the factor to convert it, and the rest of the unit.
+    """Return the metric of a unit, the factor that converts a value, and the unit that remains.
 
-    ``more`` says whether more is better, for a unit that does not say it.
+    The remaining unit is empty unless the metric is a score or a cost. ``more`` says whether more
+    is better, for a unit that does not say it.
     """
     if (timed := _TIMED.fullmatch(unit)) and not more:
         return TIME, _US[timed[1]], ""
@@ -140,14 +142,14 @@ def table_of(tree: object, key: str) -> list[dict[str, Any]]:
     """Return the list of objects under a key of a JSON object. Raises FormatError without one."""
     found = tree.get(key) if isinstance(tree, dict) else None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise FormatError(f"no list {key!r}")
+        raise FormatError(f"the file has no list {key!r}")
     return found
 
 
 def medians(values: Iterable[ImportedValue]) -> list[ImportedValue]:
     """Return the median for each revision, step and metric.
 
-    Repetitions of one process share its luck, so they are one measurement.
+    Repetitions within one process are not independent, so they count as one measurement.
     """
     groups: dict[tuple[str, str, str], list[ImportedValue]] = {}
     for one in values:

@@ -57,7 +57,7 @@ def unknown(value: str) -> CheckFinding:
 
 
 def judged(fine: bool, value: str) -> CheckFinding:
-    """Return a good or bad finding, as ``fine`` says."""
+    """Return a good finding if ``fine`` is true, otherwise a bad one."""
     return good(value) if fine else bad(value)
 
 
@@ -71,7 +71,7 @@ class CounterSnapshot(NamedTuple):
 
 
 class Look:
-    """One inspection of a machine; what several checks need is read only once."""
+    """One inspection of a machine; values that several checks need are read only once."""
 
     def __init__(self, system: System, last: Machine | None = None) -> None:
         """Inspect a machine; ``last`` is its fingerprint at its last run, if known."""
@@ -151,7 +151,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a machine: its name, its group and how to find the answer.
+    """One check of a machine: its name, the function that finds the answer, and what to say of it.
 
     ``name`` is its name in settings, in lower case with underscores. ``why`` says in a sentence how
     a bad finding affects results, ``remedy`` has the remedy: a command, or words. ``level`` is the
@@ -178,7 +178,7 @@ class CheckResult(Frozen):
 
 
 def found(group: str, check: Check, level: Severity, finding: CheckFinding) -> CheckResult:
-    """Return the results of a group of machine checks, each at its severity."""
+    """Return the result of a machine check: its finding, and the severity of a bad finding."""
     return CheckResult(
         group=group,
         name=check.name,

@@ -181,4 +181,4 @@ CHECKS = (
         _zone_reclaim,
     ),
 )
-"""The checks of this group."""
+"""All machine checks of memory."""

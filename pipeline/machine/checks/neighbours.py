@@ -17,13 +17,13 @@ from pipeline.machine.checks.base import (
 from pipeline.machine.counters import clock_ticks
 
 BUSY = 0.1
-"""The share of processor time that others may use. A server that is idle except for its daemons
-uses less than 2 %; a DBMS with a client for each processor loses more throughput than this share.
-"""
+"""The share of processor time that other processes may use. A server that is idle except for its
+daemons uses less than 2 %; a DBMS with a client for each processor loses more throughput than this
+share."""
 
 STEAL = 0.02
-"""The share of time that the hypervisor may give to others: twice the observed share of a server
-with dedicated virtual processors."""
+"""The share of time that the hypervisor may give to other machines: twice the share observed on a
+server with dedicated virtual processors."""
 
 _TIMERS = (
     "apt-daily.timer",
@@ -135,4 +135,4 @@ CHECKS = (
         _virtual,
     ),
 )
-"""The checks of this group."""
+"""All machine checks for other programs and users."""

@@ -140,4 +140,4 @@ CHECKS = (
         _power,
     ),
 )
-"""The checks of this group."""
+"""All machine checks of the processors."""

@@ -19,15 +19,16 @@ from pipeline.model import Disk
 _TUNE = "nightshift tune set"
 
 FULL = 10**9
-"""Free bytes below which a disk counts as full: a small run has more in database and log."""
+"""Free bytes below which a disk counts as full. Even a small run needs more for database and
+log."""
 
 FEW_INODES = 10_000
 """Free inodes below which a file system counts as full: a database of many tables has that many
 files."""
 
 ROOMY = 0.1
-"""The share that must be free: an almost full SSD collects garbage during writes, and file systems
-need longer to find space."""
+"""The share of a disk that must be free: an almost full SSD collects garbage during writes, and
+file systems need longer to find space."""
 
 WORN = 90
 """Percent of its rated writes from which a disk counts as worn out."""
@@ -224,4 +225,4 @@ CHECKS = (
         _write_cache,
     ),
 )
-"""The checks of this group."""
+"""All machine checks of the disks."""

@@ -151,4 +151,4 @@ CHECKS = (
         _aslr,
     ),
 )
-"""The checks of this group."""
+"""All machine checks of the operating system."""

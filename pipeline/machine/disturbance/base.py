@@ -118,7 +118,9 @@ class Scene:
 
 
 Ending = Callable[[Sequence[ProbeSample]], str]
-"""Takes the reading after a step, with the step's samples; returns the disturbance, or ""."""
+"""The second half of a watch, called after a step with the step's samples. It reads the machine
+again, and returns a sentence about the disturbance, or "" if there was none."""
 
 Watch = Callable[[Scene], Ending]
-"""Takes the reading before a step."""
+"""The first half of a watch, called before a step. It reads the machine, and returns the function
+to call after the step."""

@@ -15,7 +15,7 @@ _DISKS = ("nvme", "drivetemp")
 
 
 def watch_temperature(scene: Scene) -> Ending:
-    """Watch whether a disk is too hot at the end of the step, when it slows down to cool."""
+    """Watch whether a disk is so hot at the end of the step that it may slow itself down."""
 
     def ending(_: Sequence[ProbeSample]) -> str:
         for name, found in temperatures(scene.tree).items():

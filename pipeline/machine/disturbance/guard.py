@@ -49,9 +49,9 @@ WATCHES: Mapping[DisturbanceKind, Watch] = {
 class Guard:
     """Watches the steps of a measuring process for disturbances.
 
-    A disturbance that recurs in every repetition is a property of this machine tonight. From then
-    on that kind is marked and not repeated, until a step is without it: a noisy machine costs one
-    more run, not three times the night.
+    A disturbance that recurs in every repetition of a step is a property of this machine tonight.
+    From then on, a step with this kind of disturbance is marked and not repeated, until a step is
+    free of it. A noisy machine thus costs one more run, not three times the night.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Guard:
         return bool(kinds - self._stays)
 
     def _passed(self, found: Collection[Disturbance]) -> None:
-        """Forget disturbances that lasted over several steps and are over now."""
+        """Forget lasting kinds of disturbance that the latest step was free of."""
         self._stays &= {each.kind for each in found}
 
 

@@ -44,10 +44,10 @@ def watch_others(scene: Scene) -> Ending:
 
 
 def ticks_used(before: Processes, after: Processes, ours: Collection[int]) -> Counter[Identity]:
-    """Return how much time (clock ticks) each process used that does not belong to us.
+    """Return how many clock ticks each process outside of the measurement used.
 
     A process that started and ended in between counts for its parent: its end adds its time to the
-    parent's ``reaped``. For a process that existed before, the time used until then is subtracted.
+    parent's ``reaped``. For a process in ``before``, the time used until then is subtracted.
     """
     parents = {pid: process.parent for (pid, _), process in before.items()}
     alive = {pid for pid, _ in after}

@@ -12,7 +12,7 @@ from pipeline.model import ProbeSample
 from pipeline.text.units import plural
 
 CLOCK_RATE = "cpu.hz"
-"""The sampled field of the fastest processor's clock rate."""
+"""Name of the sampled field with the clock rate of the fastest processor, in Hz."""
 
 _FEWEST = 6
 """The fewest samples whose halves can be compared."""

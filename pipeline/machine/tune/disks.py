@@ -11,7 +11,7 @@ from pipeline.machine.tune.settings import KEEP, TuneSettings
 
 
 def scheduler(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return which I/O scheduler each disk should have, except rotating disks.
+    """Request the configured I/O scheduler for each disk that does not rotate.
 
     A block device without ``device`` beside its queue (loop, RAM, device mapper) is no physical
     disk.

@@ -17,41 +17,42 @@ ASLR = "/proc/sys/kernel/randomize_va_space"
 
 
 def swap(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Return that every swap device should be off, the last used first."""
+    """Request that every swap device be turned off, the last used first."""
     if settings.swap != KEEP:
         for device in swaps(host):
             yield DesiredValue("swap", f"swap {device}", OFF)
 
 
 def swappiness(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return how readily the kernel should swap memory out."""
+    """Request the configured swappiness: how readily the kernel swaps memory out."""
     if settings.swappiness is not None:
         yield _of_file("swappiness", f"{VM}/swappiness", str(settings.swappiness), tree)
 
 
 def huge_pages(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return which mode of transparent huge pages the kernel should use."""
+    """Request the configured mode of transparent huge pages."""
     if settings.thp != KEEP:
         yield _of_file("thp", THP, settings.thp, tree)
 
 
 def numa_balancing(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return that the kernel should not move memory between NUMA nodes."""
+    """Request that the kernel stop moving memory between NUMA nodes."""
     if settings.numa_balancing != KEEP and tree.read(NUMA):
         yield DesiredValue("numa_balancing", NUMA, "0")
 
 
 def aslr(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return that programs should get the same addresses in every start."""
+    """Request that programs get the same addresses in every start."""
     if settings.aslr != KEEP:
         yield _of_file("aslr", ASLR, "0", tree)
 
 
 def dirty(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return how much memory may hold data that is not yet on disk.
+    """Request the configured limits of memory that holds data not yet on disk.
 
-    A limit in bytes overrides one in percent. The kernel refuses to set the former to zero, so the
-    same files could not undo a change; such a setting is reported as lacking.
+    A limit in bytes overrides a limit in percent. Where one is set, the percentage is reported as
+    lacking: the kernel refuses to set the limit in bytes to zero, so writing the same files again
+    could not undo the change.
     """
     for name in ("dirty_ratio", "dirty_background_ratio"):
         wanted = getattr(settings, name)

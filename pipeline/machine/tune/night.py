@@ -21,9 +21,9 @@ def tuned(
 ) -> Iterator[None]:
     """Change the kernel settings while the block runs; change nothing without settings.
 
-    Settings that a killed night left are restored in either case: with settings, at the end of this
-    night. Settings made by hand stay. The lease of the machine must be held, so that only one night
-    does this at a time. Failures are reported and do not end the night.
+    Settings that a killed night left changed are restored in either case: with ``settings`` at the
+    end of this night, otherwise at once. Settings made by hand stay. The lease of the machine must
+    be held, so that only one night tunes at a time. Failures are reported and do not end the night.
     """
     if settings is None:
         _restored(tuner, note)
@@ -56,5 +56,5 @@ def _note_all(outcomes: Sequence[TuneOutcome], note: Callable[[str], None]) -> N
 
 
 def this_machine() -> Tuner:
-    """Return what tunes this machine."""
+    """Return the tuner of this machine."""
     return Tuner(Host(), TuneRecord(tune_record()))

@@ -15,7 +15,7 @@ from pipeline.machine.tune.settings import TuneSettings
 
 
 def desired_values(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Yield what each kernel setting of a machine should be, by ``[tune]``."""
+    """Yield the value that each kernel setting of a machine should have, by ``[tune]``."""
     tree = host.tree
     yield from timers.timers(settings, host)
     yield from memory.swappiness(settings, tree)

@@ -13,7 +13,7 @@ CPU = "/sys/devices/system/cpu"
 
 
 def governor(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return which frequency governor each group of processors should have."""
+    """Request the configured frequency governor for each group of processors."""
     wanted = settings.governor
     if wanted == KEEP:
         return
@@ -31,7 +31,7 @@ def governor(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
 
 
 def turbo(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return whether the processors should use turbo frequencies."""
+    """Request that turbo frequencies of the processors be on or off, as configured."""
     if settings.turbo == KEEP:
         return
     on = settings.turbo == "on"
@@ -49,7 +49,7 @@ def turbo(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
 
 
 def idle_states(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return that deep idle states, which take long to leave, should be disabled."""
+    """Request that idle states with a latency above ``idle_latency_us`` be disabled."""
     limit = settings.idle_latency_us
     if limit is None:
         return
@@ -69,7 +69,7 @@ _NO_SMT = {"", "notsupported", "notimplemented"}
 
 
 def smt(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
-    """Return whether each core should run one or two threads."""
+    """Request one or two threads on each core, as configured."""
     path = f"{CPU}/smt/control"
     now = tree.read(path)
     if settings.smt == KEEP or (settings.smt == "off" and now in {*_NO_SMT, "forceoff"}):

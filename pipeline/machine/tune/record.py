@@ -45,8 +45,8 @@ class TuneRecord:
     def locked(self) -> Iterator[None]:
         """Lock the record, so that only one process tunes the machine.
 
-        Two of them would each take the other's values as original. Raises UserError while another
-        process holds it, and if this user may not write it.
+        Two processes at once would record each other's values as the original ones. Raises
+        UserError while another process holds the lock, and if this user may not write the record.
         """
         with ExitStack() as stack:
             try:

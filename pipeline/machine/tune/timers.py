@@ -11,7 +11,7 @@ from pipeline.machine.tune.settings import TuneSettings
 
 
 def timers(settings: TuneSettings, host: Host) -> Iterator[KnobRequest]:
-    """Return which systemd timers should be stopped for the night."""
+    """Request that the configured systemd timers be stopped for the night."""
     for unit in settings.stop_timers:
         if find_knob(knob := f"timer {unit}", host).read():
             yield DesiredValue("stop_timers", knob, INACTIVE)

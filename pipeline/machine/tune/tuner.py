@@ -29,7 +29,7 @@ class KnobResult(StrEnum):
 class TuneOutcome(Frozen):
     """What happened to one kernel setting or one-time action, with old and new value.
 
-    ``value`` is the one in force now (in a dry run, afterwards), ``before`` the former one.
+    ``value`` is the value in force now (in a dry run, the value to set), ``before`` the former one.
     """
 
     did: KnobResult
@@ -130,7 +130,7 @@ class Tuner:
         return done.model_copy(update={"did": did, "why": why})
 
     def _turn(self, name: str, value: str) -> str:
-        """Change one kernel setting; return why it does not have the value, or nothing."""
+        """Change one kernel setting; return why the change failed, or "" if it succeeded."""
         knob = find_knob(name, self.host)
         try:
             knob.write(value)
@@ -141,7 +141,7 @@ class Tuner:
 
 
 def _entered(known: KnobRecord | None, look: TuneOutcome) -> KnobRecord:
-    """Return the record of a kernel setting before it is changed."""
+    """Return the record of a kernel setting with the value that is about to be set."""
     if known is None:
         known = KnobRecord(setting=look.setting, knob=look.knob, before=look.before, ours=())
     ours = tuple(dict.fromkeys((*known.ours, look.value)))

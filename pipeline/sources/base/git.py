@@ -25,7 +25,7 @@ _SETTINGS = (
 def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
     """Run git and return its output.
 
-    Raises UserError, in one line, if it fails: ``address``, or the folder, is unreadable.
+    Raises UserError, in one line, if git fails; the message names ``address``, or else the folder.
     """
     place = ["-C", str(folder)] if folder else []
     try:

@@ -22,14 +22,14 @@ ATTEMPTS = 3
 BACKOFF = 1.0
 """Seconds before the second attempt; doubled before each further one."""
 TIMEOUT = (10.0, 60.0)
-"""Seconds to connect, and between two pieces of an answer."""
+"""Seconds to wait for a connection, and for the next piece of an answer."""
 CHECKSUMS = ("sha256", "sha512", "sha1")
 """Checksums that sites publish next to a file, the preferred one first. Files of Maven Central from
 before 2020 have only the last."""
 LISTS = ("sha256sums.txt", "SHA256SUMS")
-"""Files in the same folder with the SHA-256 of all others, which some sites publish instead."""
+"""Files that list the SHA-256 of every file in their folder, which some sites publish instead."""
 LARGEST_LIST = 4 << 20
-"""Bytes beyond which a file is no list of versions or checksums."""
+"""Size in bytes beyond which a file cannot be a list of versions or checksums."""
 CHUNK = 1 << 16
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Site:
         self._sleep = sleep
 
     def ask(self, address: str, what: str, read: Callable[[bytes], _T]) -> _T:
-        """Download a small file and return what ``read`` makes of it."""
+        """Download a small file, and return what ``read`` parses from its content."""
         return self._attempts(lambda: read(self._small(address)), what)
 
     def download(self, address: str, path: Path) -> str:
@@ -142,7 +142,7 @@ class Site:
             yield answer
 
     def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
-        """Call again after temporary failures, with growing pauses."""
+        """Call ``ask`` until it succeeds; retry temporary failures with growing pauses."""
         wait = BACKOFF
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -1,4 +1,4 @@
-"""Downloads in the cache, each complete with a checksum file or not there at all."""
+"""Downloads in the cache: each one is complete with a checksum file, or absent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verified(path: Path) -> str | None:
 
 
 def kept(path: Path, download: Callable[[], str]) -> str:
-    """Return the SHA-256 of a download in the cache; it is downloaded first if needed.
+    """Return the SHA-256 of a download in the cache; call ``download`` first if needed.
 
     Two processes that share a cache download it once. Raises UserError for a folder that cannot be
     written.

@@ -22,7 +22,7 @@ from pipeline.sources.base.persistence import full_error, locked
 from pipeline.text.errors import UserError, first_line
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-"""The keys of all suites, where the package debian-archive-keyring installs them."""
+"""The file with the keys of all suites, where the package debian-archive-keyring installs it."""
 PATIENCE = 3600.0
 """Seconds after which a transfer is aborted."""
 
@@ -50,10 +50,10 @@ Dir::Cache "{folder}/cache";
 Dir::Cache::PkgCache "pkgcache.bin";
 Dir::Cache::SrcPkgCache "srcpkgcache.bin";
 """
-"""Read after the machine's own configuration, which keeps its proxies and certificates.
+"""Settings that apt reads after the machine's own, which provide proxies and certificates.
 
-The machine's hooks are cleared: they are for its own packages. A suite that becomes oldstable is
-accepted. Nothing counts as installed, so that a download includes all dependencies.
+The machine's hooks are cleared, because they are for its own packages. A suite that becomes
+oldstable is accepted. Nothing counts as installed, so that a download includes all dependencies.
 """
 
 _REASONS = (
@@ -124,9 +124,10 @@ class Apt:
 
 
 def archives() -> tuple[str, ...]:
-    """Return the addresses from which this machine's apt gets Debian packages.
+    """Return the addresses of the Debian archives in this machine's apt sources.
 
-    These are the ones that have the machine's own release. Raises UserError if there is none.
+    An archive counts if the sources name the machine's own release there, or an alias such as
+    stable. Raises UserError if there is none.
     """
     names = (*_ALIASES, _codename())
     try:

@@ -1,4 +1,4 @@
-"""What binary and source packages of Debian have in common as sources."""
+"""The common part of the two Debian sources: binary packages and source packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Suites(ABC):
     name = "Debian"
     kind: ClassVar[str]
     wanted: ClassVar[re.Pattern[str]]
-    """The names of the files that make up a version; apt leaves others beside them."""
+    """Pattern of the names of the files that make up a version; apt leaves other files beside
+    them."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Suites(ABC):
 
     @abstractmethod
     def _offered(self, apt: Apt) -> Mapping[str, str]:
-        """Return which versions a release of Debian has, with the package's name."""
+        """Return the versions that a release of Debian has, each with the name of its package."""
 
     @abstractmethod
     def _download(self, apt: Apt, name: str, version: str, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A step's background work, as inserts beside queries: its rates, and whether it kept them up."""
+"""The background work of a step, as inserts beside queries: is its rate sustained?"""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from pipeline.model import Background, StepOutput
 
 SUSTAINED = 0.95
-"""The part of a target rate below which the rate counts as not sustained, as published: the step
-has failed its SLA."""
+"""Share of a target rate below which the rate is not sustained, as in the published reports: the
+step has then failed its SLA."""
 
 SLA_METRICS = frozenset({"sla", "inserts/s", "deletes/s"})
 """Metrics of the work that runs beside a measured step."""
 
 
 def background(output: StepOutput) -> dict[str, float]:
-    """Return the rates of a step's background work, and the smallest ratio of rate to target."""
+    """Return the metrics of a step's background work, by name: rates, targets, and ``sla``.
+
+    The metric ``sla`` is the smallest ratio of a rate to its target; it is missing without targets.
+    """
     values = {f"{name}/s": rate.achieved for name, rate in output.background.items()}
     values |= {f"{name}_target": target for name, _, target in _with_targets(output)}
     parts = [rate.achieved / target for _, rate, target in _with_targets(output)]

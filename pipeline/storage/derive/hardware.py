@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pipeline.model import ProbeSample, StepOutput
 
 _KILO = 1024.0
-"""Bytes of a kilobyte, kilobytes of a megabyte, as in iostat and the published reports."""
+"""Bytes in a kilobyte, and kilobytes in a megabyte, as in iostat and the published reports."""
 
 _RATES = (
     ("cs/s", "host.cs", 1.0),
@@ -20,7 +20,7 @@ _RATES = (
     ("psi_io", "psi.io", 1e-4),
     ("psi_memory", "psi.memory", 1e-4),
 )
-"""Rates of the host: metric, its counter, the factor for its growth."""
+"""Rates of the host: the metric, its counter, the factor from the counter's growth per second."""
 
 _PER_OPERATION = (
     ("cpu/o", "cpu/s", 1.0),
@@ -30,10 +30,10 @@ _PER_OPERATION = (
     ("rKB/o", "rMB/s", _KILO),
     ("wKB/o", "wMB/s", _KILO),
 )
-"""Rates over the throughput: metric, the rate, its factor."""
+"""Metrics per operation: the metric, the rate that is divided by the throughput, a factor."""
 
 _PER_INSERT = (("w/i", "w/s", 1.0), ("wKB/i", "wMB/s", _KILO))
-"""Rates over the rows inserted in the background: metric, the rate, its factor."""
+"""Metrics per row inserted in the background: the metric, the rate that is divided, a factor."""
 
 _COUNTED_PER_OPERATION = (
     ("cpu_us/o", "server.cpu_us"),
@@ -49,7 +49,8 @@ _COUNTED_PER_OPERATION = (
     ("itlb_misses/o", "perf.itlb_misses"),
     ("page_faults/o", "perf.page_faults"),
 )
-"""Counters of server and client over the throughput: metric, the counter."""
+"""Metrics per operation of server and client: the metric, and the counter whose growth is
+divided."""
 
 
 _COVERED = 0.8
@@ -102,7 +103,8 @@ def missing_cpu_time(
 ) -> tuple[str, ...]:
     """Return a warning if the server's CPU time is unknown although it was sampled.
 
-    A step that ended before the second sample is too short for any of these metrics: no sentence.
+    There is no warning for a step that ended before the second sample: it is too short for any
+    metric of the hardware.
     """
     watched = any(_SERVER_MEMORY in sample.values for sample in samples)
     if len(samples) < 2 or not watched or output.operations <= 0 or "cpu_us/o" in values:
@@ -116,8 +118,8 @@ def missing_cpu_time(
 def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
     """Return how fast each counter grew per second, from its first to its last sample.
 
-    A counter has no rate if these two span too little of the step, or if it decreased, which means
-    a reset.
+    A counter has no rate if these two samples span too little of the step, or if it decreased,
+    which means a reset.
     """
     points: dict[str, list[tuple[float, float]]] = {}
     for at, values in samples:

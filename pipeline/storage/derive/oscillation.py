@@ -1,12 +1,12 @@
 """Detect whether the throughput of a step swings periodically: how much, and how fast.
 
-Checkpoints, compactions and rounds of vacuum cause them. The test is that of a line in a spectrum
-above red noise (Torrence and Compo, Bulletin of the American Meteorological Society 79, 1998): the
-periodogram divided by that of an autoregression of order one. The ratios of a frequency and of its
-multiples are summed, because swings are seldom sines (de Jager et al., Astronomy and Astrophysics
-221, 1989: the H test), and the best of all sums is taken. The autoregression is fitted to the rest
-without the swing, so the limit comes from simulation. docs/internals/statistics.md has the error
-rates; ``python -m benchmarks.steady`` measures them.
+Checkpoints, compactions and rounds of vacuum cause such swings. The test is that of a line in a
+spectrum above red noise (Torrence and Compo, Bulletin of the American Meteorological Society 79,
+1998): the periodogram divided by that of an autoregression of order one. The ratios of a frequency
+and of its multiples are summed, because swings are seldom sines (de Jager et al., Astronomy and
+Astrophysics 221, 1989: the H test). The least probable of all sums is tested. The autoregression is
+fitted after the swing is removed, so the limit comes from simulation. docs/internals/statistics.md
+has the error rates; ``python -m benchmarks.steady`` measures them.
 """
 
 from __future__ import annotations
@@ -28,31 +28,35 @@ FEWEST = 120
 seconds (an autocorrelation of .9) would count as swings in 22 of 600 steps."""
 
 CYCLES = 4
-"""The fewest cycles in a step: three may be three accidents."""
+"""The fewest cycles of a swing in a step: three may be three accidents."""
 
 SHORTEST = 3
-"""The shortest period in reports: faster swings look like slower ones, or are invisible."""
+"""The shortest period of a swing, in reports of throughput: faster swings look like slower ones, or
+are invisible."""
 
 HARMONICS = (1, 2, 4, 8)
 """Numbers of sines that model a swing: 1 for a wave, 8 for dips of a tenth of the period."""
 
 FINENESS = 4
-"""Frequencies tested per step of the periodogram: a swing whose cycles do not fill the step evenly
-would lie between two, its multiples even more so."""
+"""Number of frequencies tested per step of the periodogram. With one per step, a swing whose cycles
+do not fill the timeline evenly would lie between two frequencies, and so would its multiples."""
 
 SMALLEST = 0.02
-"""The smallest reported amplitude, relative to the mean: hours prove swings of a thousandth."""
+"""The smallest reported amplitude, relative to the mean: in hours of data, swings of a thousandth
+are significant, too, but irrelevant."""
 
 SIGNIFICANCE = 1e-5
-"""Probability below which the best sum is a swing. It holds for a known autoregression; since it is
-estimated, about one in 2000 steps without swings is below, up to an autocorrelation of .8."""
+"""P-value below which a swing is reported. It holds for a known autoregression. Since the
+autoregression is estimated, about one in 2000 steps without swings is below it, up to an
+autocorrelation of .8."""
 
 
 class Swing(NamedTuple):
     """A periodic swing of throughput: its period, its amplitude, and how likely it is by chance.
 
-    ``period`` is in values. ``amplitude`` is half the distance between the highest and the lowest
-    point of the fitted sines. ``pvalue`` is the probability in known red noise.
+    ``period`` is in values of the timeline. ``amplitude`` is half the distance between the highest
+    and the lowest point of the fitted sines. ``pvalue`` is the probability of so strong a swing in
+    red noise with known autocorrelation.
     """
 
     period: float
@@ -110,10 +114,11 @@ def _without_line(rates: Floats) -> Floats:
 
 
 def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
-    """Return the strength that noise with correlated neighbours has in the periodogram, at most.
+    """Return an upper bound of the periodogram that red noise with this autocorrelation has.
 
-    ``sines`` were removed from the values before. The autocorrelation is uncertain by two standard
-    errors; each frequency takes the largest power of the autoregressions in that range.
+    The autocorrelation is uncertain by two standard errors; each frequency takes the largest power
+    of the autoregressions in that range. ``length`` is the number of frequencies, ``grid`` the
+    length of the transform, ``sines`` the number of sines that were removed from the values before.
     """
     square = max(float(values @ values), np.finfo(float).tiny)
     count = len(values)
@@ -131,7 +136,10 @@ def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
 
 
 def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
-    """Return for each candidate frequency the strength at it and its multiples, added."""
+    """Return, for each candidate frequency, the sum of the ratios at its first multiples.
+
+    ``sines`` is the number of multiples, the frequency itself included.
+    """
     reach = np.append(ratios, 0.0)
     places = np.outer(np.arange(1, sines + 1), candidates)
     total = reach[np.minimum(places, len(ratios))].sum(axis=0)
@@ -139,10 +147,7 @@ def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
 
 
 def _rarity(sums: Floats, sines: int) -> Floats:
-    """Return the logarithm of the probability that chance makes a sum this large.
-
-    A ratio of noise is exponential with mean 1, so the sum of several has a gamma distribution.
-    """
+    """Return the logarithm of the probability that a sum of ratios is this large by chance."""
     return np.asarray(np.log(np.maximum(gammaincc(sines, sums), 1e-300)), dtype=np.float64)
 
 

@@ -34,13 +34,14 @@ FEWEST = 30
 values, and the correlation of neighbouring seconds could not be distinguished from chance."""
 
 MOST = 100
-"""The most parts that a longer step is divided into, each with its mean. Correlations between
-neighbouring seconds end within a part, and two hours cost as much as two minutes. The shortest
-visible warm-up, three parts, is 3 to 6 % of such a step."""
+"""Maximum number of parts that a longer step is divided into, each with its mean. Correlations
+between neighbouring seconds end within a part, and two hours cost as much as two minutes. The
+shortest visible warm-up, three parts, is 3 to 6 % of such a step."""
 
 SMALLEST = 0.05
-"""The smallest reported relative change of level, or through the step. A drift of 5 % moves the
-mean 2.5 % away from the final level, about the smallest regression of interest."""
+"""The smallest reported change: of the level at the end of the warm-up, or by a drift from the
+beginning to the end of the steady part. It is relative. A drift of 5 % moves the mean 2.5 % away
+from the final level, about the smallest regression of interest."""
 
 ALARMS = 0.05
 """``alarms_per_1000`` of the change points: a tenth of the value for series of nights. There are as
@@ -55,17 +56,18 @@ STEADY_PART = 0.25
 not reach a steady state."""
 
 SWINGS = 2
-"""Periods of a swing that a level must last, at the beginning and at the end: a part of a swing has
-its own level."""
+"""Minimum length of a level at the beginning and at the end of a step, in periods of a swing: a
+shorter part of a swing would look like a level of its own."""
 
 
 class Steadiness(NamedTuple):
-    """Whether a step's throughput was steady: when it became so, and how it drifts since.
+    """Whether the throughput of a step was steady: when it became steady, and how it drifts since.
 
     ``warming`` are the seconds until it was steady, 0 if it was from the start. ``before`` and
-    ``after`` are the throughput until then and from then on. ``drift`` is the change of the fitted
-    line through the steady part, over its mean, and ``pvalue`` the probability of its trend; both
-    are None if the part is too short. ``seconds`` is the length of the step.
+    ``after`` are the throughput before and after this moment. ``drift`` is the change of a line
+    fitted to the steady part, divided by the mean of that part. ``pvalue`` is the probability of
+    such a trend by chance. Both are None if the part is too short. ``seconds`` is the length of the
+    step.
     """
 
     seconds: float
@@ -160,8 +162,8 @@ def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
 def trend(values: Floats) -> tuple[float, float]:
     """Return the relative change from the first value to the last, and its p-value.
 
-    The change is that of a line whose slope is the median of all slopes between two values (Theil
-    and Sen), over the mean.
+    The change is that of a fitted line, divided by the mean of the values. The slope of the line is
+    the median of all slopes between two values (Theil and Sen).
     """
     count = len(values)
     time = np.arange(count) - (count - 1) / 2.0

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from pydantic import Field
 
 from pipeline.machine.account import Account
+from pipeline.machine.tasks import Task
 from pipeline.model import (
     Build,
     BuildOptions,
@@ -28,8 +29,12 @@ from pipeline.targets.base.archives import ArchiveMember
 class Placement(Frozen):
     """Where a server runs: its private folder, port, processors and account.
 
-    ``instrument`` is a command that runs the server's program and counts what it does; empty for
-    a server that runs as usual.
+    ``processors`` are those of all its work; of these, ``background`` are those of its work beside
+    statements, if it has some of its own.
+
+    ``instrument`` is a command that runs the server's program and counts its instructions; empty
+    for a server that is timed. ``limit`` is the beginning of a command that runs with limited
+    memory; empty without a limit.
     """
 
     folder: Path
@@ -37,16 +42,24 @@ class Placement(Frozen):
     processors: tuple[int, ...]
     account: Account
     instrument: tuple[str, ...] = ()
+    limit: tuple[str, ...] = ()
+    background: tuple[int, ...] = ()
+
+    @property
+    def serving(self) -> tuple[int, ...]:
+        """The processors of what serves clients."""
+        return tuple(sorted(set(self.processors).difference(self.background)))
 
 
 class Counting(Frozen):
     """Which instructions of a DBMS execute clients' statements, for counted runs.
 
     ``entries`` are functions: a process, or with ``threads`` a thread, that runs one of them serves
-    a client. Without any, the only process does. Of these, the functions ``waiting`` wait for the
-    client; how often they run depends on timing, so they are counted apart. If there are
-    ``binaries``, only functions of those programs and libraries count, by the beginning of the file
-    name. ``settings`` keep background work from changing what a statement costs.
+    a client. Without ``entries``, the only process serves the client. ``waiting`` are functions in
+    which a serving process waits for the client; how often they run depends on timing, so they are
+    counted apart. If there are ``binaries``, only functions of those programs and libraries count,
+    by the beginning of the file name. ``settings`` keep background work from changing what a
+    statement costs. ``held_back`` stops further background work while a step is counted.
     """
 
     entries: tuple[str, ...] = ()
@@ -66,7 +79,7 @@ Ask = Callable[[], Mapping[str, float]]
 
 
 class Activity(NamedTuple):
-    """What a DBMS does beside the statements of clients: vacuum, purge, checkpoints, compaction.
+    """The background work of a DBMS: vacuum, purge, checkpoints, compaction.
 
     The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
     throughout a step and queries it once a second. A query may raise :class:`ServerError`.
@@ -88,6 +101,10 @@ class Server(Protocol):
     @property
     def pid(self) -> int | None:
         """The server's first process; None for a DBMS that runs inside the load generator."""
+        ...
+
+    def serves(self, task: Task) -> bool | None:
+        """Return whether a task of the running DBMS serves clients; None if that is unknown."""
         ...
 
     def settings(self) -> Mapping[str, str]:
@@ -114,9 +131,9 @@ class StartError(ServerError):
 class Identity(Frozen):
     """What an installed build is: its program files, their hash, and its version.
 
-    ``program`` is the executable that does the work. ``folders`` are the folders of the home whose
-    files define the build. ``version`` is what the program prints as its version. ``made`` is the
-    time of the source code, if the program reports it.
+    ``program`` is the executable that does the work. ``folders`` are the folders of the
+    installation whose files define the build. ``version`` is what the program prints as its
+    version. ``made`` is the time of the source code, if the program reports it.
     """
 
     program: Path
@@ -129,8 +146,8 @@ class Recipe(Frozen):
     """How to compile a build: the commands in order, and the files to install.
 
     Each command runs in ``folder`` of the source tree, without a shell. ``environment`` is added to
-    the environment of all builds. ``copies`` are then copied into the home: pairs of a file or
-    folder of the tree and its path there.
+    the environment of all builds. ``copies`` are copied at the end: pairs of a file or folder in
+    the source tree and its path in the folder of the build.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -164,6 +181,8 @@ class Target(Protocol):
 
     name: str
     counting: Counting
+    embedded: bool
+    """Whether the DBMS runs inside the load generator, without a server."""
 
     @property
     def supplies(self) -> tuple[Supply, ...]:
@@ -206,6 +225,13 @@ class Target(Protocol):
         """
         ...
 
+    def background(self, config: ServerConfig, major: str) -> int:
+        """Return how many processes or threads work at once beside those that serve clients.
+
+        ``major`` is that of the revision, which decides on the defaults; empty for the newest code.
+        """
+        ...
+
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
         """Return a configuration with one setting changed, named as servers report it.
 
@@ -214,8 +240,17 @@ class Target(Protocol):
         """
         ...
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every run of a build starts from."""
+    def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
+        """Return the options of a configuration that count only when a database is created."""
+        ...
+
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
+        """Create the empty database that every run of a build starts from.
+
+        ``options`` are those of :meth:`initial_options`.
+        """
         ...
 
     def start(

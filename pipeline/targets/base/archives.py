@@ -27,7 +27,7 @@ from typing import IO, NamedTuple
 from pipeline.text.errors import UserError, first_line
 
 CHUNK = 1 << 16
-"""Bytes to read at once."""
+"""The most bytes to read in one call."""
 LARGEST_INSTALL = 2 << 30
 """The most bytes that a release may unpack to; the largest known has 370 million."""
 
@@ -44,10 +44,11 @@ class MemberKind(Enum):
 class ArchiveMember(NamedTuple):
     """One file, folder or link in an archive.
 
-    ``name`` is its path in the home, ``link`` the destination of a link, ``program`` whether a file
-    is executable, ``size`` its bytes. ``content`` opens a file while it is the current member.
-    ``modified`` is the file's time (s since 1970), or None if the archive has none. make compares
-    these times to decide what to rebuild, and nightshift derives the time of a release from them.
+    ``name`` is its path in the folder of the build, ``link`` the destination of a link, ``program``
+    whether a file is executable, ``size`` its bytes. ``content`` opens a file while it is the
+    current member. ``modified`` is the file's time (s since 1970), or None if the archive has none.
+    make compares these times to decide what to rebuild, and nightshift derives the time of a
+    release from them.
     """
 
     name: str
@@ -69,9 +70,9 @@ def unpacked(
 ) -> Iterator[Path]:
     """Unpack an archive, and yield the temporary folder for the caller to inspect.
 
-    If the block ends without an error the folder becomes ``home``, which must not exist. A home is
-    therefore complete and inspected, or absent. Everyone may read it and run its programs, because
-    servers run as another account.
+    If the block ends without an error, the folder becomes ``home``, the folder of the build, which
+    must not exist yet. ``home`` is therefore complete and inspected, or absent. Everyone may read
+    it and run its programs, because servers run as another account.
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as beside:
@@ -127,7 +128,7 @@ def deb_members(folder: Path, keep: Sequence[str]) -> Generator[ArchiveMember]:
     """Yield the files of all Debian packages in a folder that lie below a folder of ``keep``.
 
     The folders bin, sbin, lib and lib64 become those in usr, as on every current Debian. A link
-    keeps its destination, taken with the home as the root of the system.
+    keeps its destination, with the folder of the build as the root of the file system.
     """
     for deb in sorted(folder.glob("*.deb")):
         with subprocess.Popen(

@@ -15,21 +15,23 @@ from pymysql.cursors import Cursor
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError, innodb_activity
+from pipeline.targets.base.innodb_threads import ServerThreads
 from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
 
 DEBT_POLL = 0.05
-"""Seconds between two queries of the debt that maintenance waits for."""
+"""Seconds between two queries of the deferred work that maintenance waits for."""
 DEBT_PATIENCE = 5.0
-"""Seconds without progress after which maintenance stops waiting for the rest of a debt."""
+"""Seconds without progress after which maintenance stops waiting for deferred work."""
 
 
 class Debt(NamedTuple):
     """Work that writes leave for later: the query for its amount, the settings that hasten it.
 
-    The amount is the last column of the only row of ``owed``.
+    ``owed`` is the query: the amount is the last column of its only row. ``at_once`` are the
+    settings.
     """
 
     name: str
@@ -52,7 +54,8 @@ DEBTS = (
         {"innodb_max_dirty_pages_pct_lwm": "0", "innodb_max_dirty_pages_pct": "0"},
     ),
 )
-"""The debts of InnoDB in the order of their payment: purge dirties pages."""
+"""InnoDB's kinds of deferred work, in the order of maintenance: purge first, as it dirties
+pages."""
 
 
 class InnoDBServer:
@@ -65,8 +68,14 @@ class InnoDBServer:
         self.connection = connection
         self.activity: Activity | None = Activity(innodb_activity.FIELDS, self._asking)
         self.pid = process.pid
+        self._threads = ServerThreads(connection, process.pid)
+        self.serves = self._threads.serves
         self._process = process
         self._folder = folder
+
+    def place(self, placement: Placement) -> None:
+        """Give the threads that serve clients and all others their own processors."""
+        self._threads.place(placement.serving, placement.background)
 
     def settings(self) -> Mapping[str, str]:
         """Return all global variables of the server."""
@@ -77,7 +86,7 @@ class InnoDBServer:
     def maintain(self, tables: Sequence[str]) -> None:
         """Analyse every table, purge old row versions, then write all dirty pages.
 
-        maintenance.log has the amount of each debt before and after.
+        maintenance.log has the amount of each kind of deferred work before and after.
         """
         with (
             asking(self.connection) as session,
@@ -152,7 +161,14 @@ def start(
         return path.exists() and make_database(connection)
 
     await_ready(process, name, placement, answers, first_error)
-    return InnoDBServer(process, connection, folder)
+    server = InnoDBServer(process, connection, folder)
+    if placement.background:
+        try:
+            server.place(placement)
+        except BaseException:
+            server.stop()
+            raise
+    return server
 
 
 def _analyze(session: Cursor, table: str) -> None:
@@ -172,7 +188,7 @@ def _owed(session: Cursor, debt: Debt) -> int:
 
 
 def _await_payment(session: Cursor, debt: Debt) -> int:
-    """Wait until deferred work is done or no longer shrinks; return what is left."""
+    """Wait until one kind of deferred work is done or no longer shrinks; return the amount left."""
     least = _owed(session, debt)
     progress = time.monotonic()
     while least and time.monotonic() - progress < DEBT_PATIENCE:

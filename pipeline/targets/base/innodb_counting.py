@@ -13,7 +13,7 @@ from pipeline.targets.base import Counting
 def without_purge(connection: Connection) -> Iterator[None]:
     """Hold a snapshot open, so that InnoDB purges no old row versions meanwhile.
 
-    How far purge has come decides when pages split, which is a fifth of the cost of an update.
+    The progress of purge decides when pages split, and splits are a fifth of the cost of an update.
     """
     # Here, so that a missing driver affects no other target.
     from pipeline.targets.base.mysql_protocol import asking  # noqa: PLC0415

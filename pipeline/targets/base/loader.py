@@ -18,8 +18,9 @@ _LOADERS = {
 def loaded(home: Path, program: Path, libraries: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the command that runs a program from Debian packages with their own C library.
 
-    ``libraries`` are further library folders of the home. The machine's libraries are not used, so
-    that a program of any suite runs. Raises UserError for a home without a C library.
+    ``home`` is the folder of the build, ``libraries`` are further library folders in it. The
+    machine's libraries are not used, so that a program of any suite runs. Raises UserError if
+    ``home`` has no C library.
     """
     folder, name = _LOADERS.get(platform.machine(), ("", ""))
     main = home / "usr/lib" / folder

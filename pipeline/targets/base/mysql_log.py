@@ -10,7 +10,8 @@ _ERROR = re.compile(r"\[ERROR\] (?:\[MY-\d+\] )?(?:\[\w+\] )?|ERROR: ")
 def first_error(text: str) -> str:
     """Return the first line of a server's log that says why the server gave up.
 
-    It is the first error: those after it, up to ``Aborting``, are its consequences.
+    This is the first error: later errors, up to ``Aborting``, are its consequences. A log without
+    an error yields its last line.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:

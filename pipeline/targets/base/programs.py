@@ -14,7 +14,7 @@ from pipeline.targets.base import StartError
 from pipeline.text.errors import UserError, first_line
 
 ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-"""The whole environment of a server's programs: nothing that differs between users."""
+"""The whole environment of a server's programs, the same for every user."""
 
 
 def program_hash(home: Path, folders: Sequence[str]) -> str:
@@ -43,8 +43,8 @@ def reported_version(
 ) -> str:
     """Return the version that a program prints, as ``postgres (PostgreSQL) 17.11``.
 
-    The program has our environment unless another is given. ``command`` is the command that runs
-    it, if not the program alone. Raises UserError if it does not run.
+    ``environment`` replaces the environment of this process. ``command`` is the command that runs
+    the program, if not the program alone. Raises UserError if the program does not run.
     """
     account.check_reach(program.parent)
     answer = subprocess.run(
@@ -70,15 +70,17 @@ def run_program(
     stdin: str = "",
     environment: Mapping[str, str] = ENVIRONMENT,
     program: Path | None = None,
+    limit: Sequence[str] = (),
 ) -> str:
     """Run a program of a build in ``folder`` to its end and return its output.
 
-    ``program`` names it in errors, if it is not the first word of the command. ``complaint``
+    ``program`` names it in errors, if it is not the first word of the command. ``limit`` is the
+    beginning of a command that runs with limited memory. ``complaint``
     extracts the reason of a failure from standard error. Raises UserError for a full disk, and
     StartError for a program that fails or does not run.
     """
     answer = subprocess.run(
-        account.command(*command),
+        account.command(*command, limit=limit),
         input=stdin,
         capture_output=True,
         text=True,

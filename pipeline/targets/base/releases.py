@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pipeline.model import Revision
 
 MAJOR = 2
-"""The count of numbers that name a release series: 10.11 of 10.11.5."""
+"""How many of a release's numbers name its series: two, as 10.11 of 10.11.5."""
 
 
 class NumberedRelease(NamedTuple):
@@ -32,9 +32,10 @@ def matching_versions(pattern: re.Pattern[str], versions: Iterable[str]) -> list
 def releases(
     target: str, found: Iterable[NumberedRelease], major: int = MAJOR
 ) -> tuple[Revision, ...]:
-    """Return one revision for each release, oldest first; the last name of a release counts.
+    """Return one revision for each release, oldest first.
 
-    ``major`` is how many of the numbers name the series.
+    If ``found`` has several names for a release, the last one counts. ``major`` is how many of the
+    numbers name the series.
     """
     locators = dict(found)
     return tuple(

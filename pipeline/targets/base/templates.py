@@ -45,10 +45,10 @@ def make_template(
 
 
 def copy_template(template: Path, folder: Path, account: Account) -> None:
-    """Copy an empty database to ``folder``, without copying data where disks allow it.
+    """Copy an empty database to ``folder``, sharing its data where the file system can.
 
-    Deletes first what a killed run left there. Raises UserError if the copy fails: no DBMS is at
-    fault.
+    Deletes the remains of a killed run first. Raises UserError if the copy fails, because no DBMS
+    is at fault.
     """
     if folder.exists():
         shutil.rmtree(folder)

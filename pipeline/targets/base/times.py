@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 _OLDEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""No DBMS here is older. Packers write constants before it in place of a time: the Unix epoch (0
-and 1), cargo 1973-11-29, zip 1980-01-01, npm 1985-10-26."""
+"""Times before this one are no times of a release: no DBMS here is older. Packing programs write
+such constants in place of a time: the Unix epoch (0 and 1), cargo 1973-11-29, zip 1980-01-01, npm
+1985-10-26."""
 _CONSTANTS = (datetime(2006, 7, 24, 1, 21, 28, tzinfo=UTC),)
-"""The constant of newer versions of cargo."""
+"""Later constants in place of a time: newer versions of cargo write this one."""
 
 
 def time_of(file: Path) -> datetime | None:
@@ -20,6 +21,6 @@ def time_of(file: Path) -> datetime | None:
 
 
 def newest_time(tree: Path) -> datetime | None:
-    """Return the newest time of a file in source code, without constants of packers."""
+    """Return the newest time of a file in source code, except constants of packing programs."""
     times = (time_of(Path(place) / name) for place, _, names in os.walk(tree) for name in names)
     return max((at for at in times if at is not None), default=None)

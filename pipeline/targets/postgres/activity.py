@@ -1,7 +1,7 @@
-"""What a Postgres server does beside statements (vacuum, checkpoints, writes), in one query.
+"""The background work of a Postgres server (vacuum, checkpoints, writes), read with one query.
 
 The views changed between releases: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
-pg_stat_checkpointer and pg_stat_io, and 18 counts the latter in bytes. Table statistics cover the
+pg_stat_checkpointer and pg_stat_io, and 18 counts pg_stat_io in bytes. Table statistics cover the
 workload's tables only. They come from the functions behind the views, which need no joins.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from pipeline.model import FieldKind, SampledField
+from pipeline.model import WAIT_FIELD, FieldKind, SampledField
 
 
 class _Figure(NamedTuple):
@@ -71,12 +71,19 @@ _FIGURES = (
 )
 
 
+_WAITS = (
+    f"SELECT wait_event_type || ':' || wait_event, count(*) {_OTHERS}"
+    f" AND state = 'active' AND wait_event IS NOT NULL AND NOT {_AUTOVACUUM} GROUP BY 1"
+)
+"""Statements of clients that wait, by what they wait for. Before 9.6 no release names it."""
+
+
 def _figures(major: int) -> tuple[_Figure, ...]:
     return tuple(figure for figure in _FIGURES if figure.since <= major <= figure.until)
 
 
 def fields(major: int) -> tuple[SampledField, ...]:
-    """Return the names of the activity values that a Postgres major version can report."""
+    """Return the fields of activity that a Postgres major version can report."""
     return tuple(figure.field for figure in _figures(major))
 
 
@@ -85,8 +92,9 @@ def ask(session: psycopg.Connection[tuple[Any, ...]], major: int) -> Mapping[str
     figures = _figures(major)
     wanted = ", ".join(f"(SELECT {figure.value} {figure.source})" for figure in figures)
     row = session.execute(f"SELECT {wanted}".encode(), prepare=True).fetchone() or ()
+    waits = session.execute(_WAITS.encode(), prepare=True).fetchall()
     return {
         figure.field.name: float(value)
         for figure, value in zip(figures, row, strict=True)
         if value is not None
-    }
+    } | {f"{WAIT_FIELD}{event}": float(sessions) for event, sessions in waits}

@@ -29,8 +29,8 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
     """Return the command that creates a cluster with a build's ``initdb``.
 
     Only connections over the socket are trusted; the socket lies in a folder that nobody else may
-    enter. Loopback is open to every user of the machine and is rejected. Data checksums stay off,
-    the default before 18, so that all majors do the same work.
+    enter. Connections over loopback, which is open to every user of the machine, are rejected. Data
+    checksums stay off, the default before 18, so that all majors do the same work.
     """
     # -N is --no-sync, which had another name before 10.
     command = [f"{build.home}/bin/initdb", "-D", str(folder), "-U", USER, "-N"]
@@ -59,3 +59,23 @@ def last_complaint(text: str) -> str:
     hints = [line for line in lines[last + 1 :] if "HINT: " in line][:1]
     parts = [lines[last].partition(mark)[2], *(hint.partition("HINT: ")[2] for hint in hints)]
     return "; ".join(part.strip() for part in parts)
+
+
+_NO_IO_URING = 'invalid value for parameter "io_method": "io_uring"'
+_IO_URING_REFUSED = "could not setup io_uring"
+
+
+def start_complaint(text: str) -> str:
+    """Return why a server did not start, with the remedy if it has no io_uring."""
+    if _NO_IO_URING in text:
+        return (
+            "this build has no io_uring; compile it with [[build]] configure = "
+            '["--with-liburing"] and the package liburing-dev, or choose config x10b or x10c'
+        )
+    why = last_complaint(text)
+    if _IO_URING_REFUSED in text:
+        return (
+            f"{why}; the kernel refuses io_uring: set the sysctl kernel.io_uring_disabled to 0, "
+            "or choose config x10b or x10c"
+        )
+    return why

@@ -1,7 +1,7 @@
 """Build Postgres from source code: the server, initdb and the client programs.
 
-What a benchmark does not use is left out: documentation, languages, contributed modules. The
-environment has flags and compiler, where configure reads them.
+Documentation, languages and contributed modules are left out, because a benchmark does not use
+them. configure reads the compiler and its flags from the environment.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from pipeline.targets.base import Compilation, Recipe
 
 CONFIGURE = ("--without-readline", "--without-icu", "--without-zlib")
-"""Optional libraries are left out, so that a build is the same on every machine. A release warns
-about unknown options and ignores them."""
+"""Options of configure that leave out optional libraries, so that a build is the same on every
+machine. A release warns about unknown options and ignores them."""
 
 
 def recipe(work: Compilation) -> Recipe:

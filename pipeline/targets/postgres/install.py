@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.targets.base.archives import CHUNK, ArchiveMember, Refused, tar_members
 
 PROGRAM_FOLDERS = ("bin", "lib")
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 
 def members(archive: Path) -> Generator[ArchiveMember]:

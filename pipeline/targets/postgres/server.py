@@ -17,8 +17,8 @@ from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
-from pipeline.targets.postgres import activity
-from pipeline.targets.postgres.cluster import last_complaint
+from pipeline.targets.postgres import activity, processes
+from pipeline.targets.postgres.cluster import start_complaint
 from pipeline.targets.postgres.releases import major_of
 from pipeline.text.errors import UserError, first_line
 
@@ -36,16 +36,18 @@ class PostgresServer:
         """Take over a server process whose files are in ``folder``."""
         self.connection = connection
         self.activity: Activity | None = Activity(activity.fields(major), self._asking)
+        self.serves = processes.serves
         self.pid = process.pid
         self._process = process
         self._folder = folder
         self._major = major
 
     def settings(self) -> Mapping[str, str]:
-        """Return all settings of the server, with their units (``16384 8kB``).
+        """Return the server's settings with their units (``16384 8kB``), and its build options.
 
-        The names of the latter begin with ``pg_config.``. Other compiler flags make another server,
-        and a change of packaging must not look like a change of the code.
+        The names of build options begin with ``pg_config.``; other compiler flags make another
+        server. The rest of pg_config is left out: a change of packaging must not look like a change
+        of the code.
         """
         with self._session() as session:
             rows = session.execute(
@@ -147,7 +149,7 @@ def start(
         return False
 
     process = start_process(server_command(build, data, connection), placement)
-    await_ready(process, f"Postgres {build.version}", placement, answers, last_complaint)
+    await_ready(process, f"Postgres {build.version}", placement, answers, start_complaint)
     return PostgresServer(process, connection, folder, major_of(build))
 
 

@@ -8,7 +8,7 @@ from pipeline.targets.base import Compilation, Recipe
 from pipeline.text.errors import UserError
 
 PROGRAM = "bin/db_bench"
-"""The path of db_bench in the home of a compiled build."""
+"""The path of db_bench in the folder of a compiled build."""
 
 
 _NEVER = "2001-09-09 01:46:40"

@@ -1,9 +1,9 @@
 """Named configurations of RocksDB, as options of db_bench: configs/<family>/<since>.flags.
 
-They are those of the published reports: from the scripts benchmark.sh and benchmark_compare.sh in
-RocksDB's tools/, with the values of x.sh and x3.sh of the repository mdcallag/mytools (bench/rx2).
-byrx is for a database that fits the block cache, iobuf and iodir for one larger than memory. Each
-file gives the reason of its options.
+The options are those of the published reports: from the scripts benchmark.sh and
+benchmark_compare.sh in RocksDB's tools/, with the values of x.sh and x3.sh of the repository
+mdcallag/mytools (bench/rx2). byrx is for a database that fits the block cache, iobuf and iodir for
+one larger than memory. Each file gives the reason of its options.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from collections.abc import Mapping
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, Revision, ServerConfig
-from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
+from pipeline.targets.base.configurations import (
+    ConfigFiles,
+    NotASettingError,
+    numeric_option,
+    with_line,
+)
 
 LARGE_CORES = 24
 """The number of cores from which a machine counts as large. The published runs with 36 threads on
@@ -48,7 +53,7 @@ def scale(machine: Machine, revision: Revision) -> Mapping[str, int | str]:
 
 
 FILES = ConfigFiles("rocksdb", ".flags", scale)
-"""The files of all families."""
+"""The configuration files of RocksDB, of all families."""
 
 
 def cache_type(machine: Machine, revision: Revision) -> str:
@@ -69,6 +74,12 @@ def least_database(family: str, machine: Machine) -> int:
     block cache. The answer is 0 for byrx.
     """
     return {"iobuf": machine.memory_bytes, "iodir": cache_bytes(machine)}.get(family, 0)
+
+
+def background(config: ServerConfig, major: str) -> int:
+    """Return how many flushes and compactions run at once: two by RocksDB's default."""
+    del major
+    return numeric_option(config, "max_background_jobs", 2)
 
 
 def arguments(text: str) -> tuple[str, ...]:
@@ -116,9 +127,9 @@ From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
     """Return a configuration with one option changed to a value that RocksDB reported.
 
-    db_bench knows most by the same name without the section (``DBOptions.max_background_jobs``),
-    and does not start with an unknown one. Raises NotASettingError for a value that is itself a
-    group of options.
+    db_bench knows most options by the same name without the section
+    (``DBOptions.max_background_jobs``), and does not start with an unknown option. Raises
+    NotASettingError for a value that is itself a group of options.
     """
     option = name.rpartition(".")[2]
     spelt, values = _ENUMERATIONS.get(option, (option, {}))

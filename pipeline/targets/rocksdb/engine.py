@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipeline.machine.tasks import Task
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.processes import prepare
@@ -16,14 +17,15 @@ from pipeline.targets.rocksdb import configuration, log
 from pipeline.text.errors import UserError
 
 DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
-"""The maintenance, as benchmarks of db_bench: flush the memtables, let compaction end, and merge
-the rest of level 0, which every read would search. Published as flush_mt_l0."""
+"""RocksDB's maintenance, as benchmarks of db_bench: flush the memtables, let compaction end, and
+merge the rest of level 0, which every read would search. Published as flush_mt_l0."""
 
 _PUBLISHED_IDLE = 300.0 / (40_000_000 * 420)
-"""Seconds for each byte of a database in which the published runs let compaction end by itself: 300
-for 40 million rows, with reads of a hundred keys meanwhile."""
+"""Seconds, for each byte of the database, in which an old release may end compaction by itself. The
+published runs wait 300 s for 40 million rows of 420 bytes, with reads of a hundred keys
+meanwhile."""
 _LONGEST_IDLE = 300
-"""The most of these seconds, as published."""
+"""The most seconds to wait for compaction in an old release, as published."""
 
 _REFUSED = "Direct I/O is not supported"
 """The error message of every release for a file system without O_DIRECT."""
@@ -65,11 +67,16 @@ class RocksDBEngine:
                 settings[f"{section}.{name}"] = value
         return settings
 
+    def serves(self, task: Task) -> bool:
+        """Return whether a thread is the benchmark's; those of background jobs have names."""
+        return not task.name.startswith("rocksdb:")
+
     def maintain(self, tables: Sequence[str]) -> None:
         """Flush memory to disk, wait for compaction to end, and compact level 0.
 
-        Releases before 6.20 lack these benchmarks. Their database stays open for a while, so that
-        compaction can end. maintenance.log has the actions, and the levels and debt that remain.
+        Releases before 6.20 lack the benchmarks for this. Their database stays open for a while, so
+        that compaction can end. maintenance.log has the actions, and the remaining levels and
+        pending compaction.
         """
         del tables
         if self._can_pay():
@@ -82,10 +89,10 @@ class RocksDBEngine:
         kept.write_text(f"{done}\n\n{left(shown)}\n")
 
     def _can_pay(self) -> bool:
-        """Return whether this release of db_bench can do maintenance.
+        """Return whether this release of db_bench has the benchmarks for maintenance.
 
-        Runs on a separate database: an old release that reports an error during flushes, compaction
-        or statistics crashes.
+        The test uses a separate database: an old release crashes when it reports an error during
+        flushes, compaction or statistics.
         """
         beside = self._placement.folder / "asked"
         quiet = (f"--db={beside}", "--use_existing_db=0", "--stats_dump_period_sec=0")
@@ -110,6 +117,7 @@ class RocksDBEngine:
             self._placement.folder,
             complaint,
             program=Path("db_bench"),
+            limit=self._placement.limit,
         )
 
     def database_bytes(self) -> int:
@@ -160,7 +168,10 @@ def start(
 
 
 def left(shown: str) -> str:
-    """Return the size of RocksDB's levels around maintenance, and the work still left."""
+    """Return the lines of db_bench's output about the sizes of levels and pending compaction.
+
+    ``shown`` is the output of maintenance, which has the levels before and after.
+    """
     lines = [line.rstrip() for line in shown.splitlines()]
     kept = re.compile(r"Level Files|-+$| +\d+ +\d+ +\d+$|Estimated pending compaction bytes: ")
     return "\n".join(line for line in lines if kept.match(line))

@@ -1,8 +1,8 @@
-"""What RocksDB does beside statements, read from its file LOG while it grows.
+"""RocksDB's background work, read from its file LOG while the file grows.
 
 Flushes and compactions begin and end with a line of JSON each (EVENT_LOG_v1). Slowed or stopped
-writes, the pending bytes of compaction and the stalled time are prose. The few words that this
-module reads are the same in all releases since 6.0.
+writes, the pending bytes of compaction and the stalled time are lines of prose. The few words that
+this module reads are the same in all releases since 6.0.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _STALLED: Final = re.compile(r"^Interval stall: .* ([\d.]+) percent$")
 
 
 class LogReader:
-    """Adds up the events in a RocksDB LOG, which it is fed in pieces of any length.
+    """Adds up the events in a RocksDB LOG, which callers feed in pieces of any length.
 
-    A closed database has no readings.
+    It has no readings while the database is closed.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Follower:
     """Reads a RocksDB LOG while it grows; each process that opens the database begins a new one.
 
     A new LOG is recognised by its beginning, which has the time in microseconds. The inode number
-    is not enough: a file system may reuse that of the deleted one.
+    is not enough: a file system may give the number of a deleted file to a new one.
     """
 
     def __init__(self, path: Path) -> None:

@@ -16,8 +16,9 @@ _SPELLINGS = {
     "tags": re.compile(r"v(\d+)\.(\d+)\.(\d+)"),
 }
 _OLDEST = (6,)
-"""Older releases are left out: their db_bench lacks options that all configurations use. This also
-leaves out the first crates, whose versions do not include the release."""
+"""The oldest releases that are measured: db_bench of earlier ones lacks options that all
+configurations use. This also leaves out the first crates, whose versions do not include the
+release."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:

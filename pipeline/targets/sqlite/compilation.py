@@ -1,6 +1,6 @@
 """Build SQLite from source code: compile its single source file into a shared library.
 
-A source tree has the amalgamation, or the files that it is generated from.
+A source tree has this file, the amalgamation sqlite3.c, or the files that it is generated from.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ OPTIONS = (
 """The compile-time options of SQLite; the build options' own follow them."""
 
 SAME_CODE = ("-P", "-w", "-D__LINE__=0")
-"""Make equal code equal for compiler and ccache: no comments, no empty lines and no line numbers.
-Some errors include their source line, so that a comment would make another binary."""
+"""Options that make equal code equal for compiler and ccache: without comments, empty lines and
+line numbers. Some errors of SQLite include their source line, so that a new comment would make
+another binary."""
 
 LIBRARY = "libsqlite3.so"
 

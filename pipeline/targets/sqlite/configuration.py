@@ -1,7 +1,7 @@
 """Named configurations of SQLite, scaled to the machine: configs/<family>/<since>.sql.
 
-Every connection executes their statements when it opens. Each file gives the reason of its
-settings.
+Every connection executes the statements of its configuration when it opens. Each file gives the
+reason of its settings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pipeline.model import Machine, ServerConfig
 from pipeline.targets.base.configurations import ConfigFiles, NotASettingError
 
 FILES = ConfigFiles("sqlite", ".sql", lambda machine, _: scale(machine))
-"""The files of all families."""
+"""The configuration files of SQLite, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
@@ -22,7 +22,7 @@ def scale(machine: Machine) -> Mapping[str, int]:
 
     - ``mmap_bytes``: 70 % of memory, the share of Postgres in x10a;
     - ``cache_kb``: 1/128 of memory for each connection, at least 16 MB. The 40 clients of the
-      largest published workloads then use what mapping leaves.
+      largest published workloads then use the memory that the mapping leaves.
     """
     gb = memory_gb(machine.memory_bytes)
     return {

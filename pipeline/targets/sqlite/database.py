@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline.machine.account import Account
+from pipeline.machine.tasks import Task
 from pipeline.model import Build, Connection, FieldKind, SampledField, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.templates import DATABASE, USER, copy_template
@@ -60,7 +61,8 @@ ACTIVITY = (
     SampledField("dbms.database_bytes", FieldKind.GAUGE, "bytes"),
     SampledField("dbms.wal_bytes", FieldKind.GAUGE, "bytes"),
 )
-"""What is visible from outside: checkpoints move the content of the log into the database."""
+"""Sizes that show SQLite's activity from outside: a checkpoint moves the content of the write-ahead
+log into the database."""
 
 
 class SQLiteDatabase:
@@ -75,10 +77,15 @@ class SQLiteDatabase:
         self._configuration = configuration
         self._folder = folder
 
+    def serves(self, task: Task) -> bool:
+        """Return True: every thread is a client's."""
+        del task
+        return True
+
     def settings(self) -> Mapping[str, str]:
         """Return SQLite's settings, its release, and its compile-time options.
 
-        The names of the latter begin with ``compiled.``.
+        The names of compile-time options begin with ``compiled.``.
         """
         texts = [f"PRAGMA {name}" for name in SETTINGS]
         *values, options, (release,) = self._execute(

@@ -17,7 +17,7 @@ from pipeline.targets.sqlite.compilation import LIBRARY
 from pipeline.text.errors import UserError
 
 FOLDERS = ("lib",)
-"""The folders whose files define a build."""
+"""Folders of an installed build whose files define the build."""
 
 _CHECKED_IN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 """The date in a source id: https://www.sqlite.org/c3ref/c_source_id.html"""
@@ -55,8 +55,8 @@ def checked_in(version: str) -> datetime | None:
 def execute(path: Path, database: Path, texts: Sequence[str]) -> list[Rows]:
     """Execute SQL texts on one connection of a SQLite library; return the rows of each.
 
-    A separate process does it: several libraries in ours would interfere, and a crash would end it.
-    Raises ServerError with SQLite's message.
+    A separate process executes them: several libraries in our process would interfere, and a crash
+    would end it. Raises ServerError with SQLite's message.
     """
     answer = subprocess.run(
         contained([sys.executable, "-I", "-S", str(_CLIENT), str(path), str(database)]),

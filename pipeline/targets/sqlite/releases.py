@@ -44,7 +44,7 @@ CRATES: tuple[tuple[Numbers, Numbers], ...] = (
     ((0, 39, 0), (3, 54, 0)),
     ((0, 39, 1), (3, 54, 1)),
 )
-"""The first crate with each release of SQLite; later ones carry the same, up to the next entry.
+"""The first crate with each release of SQLite, which later crates have, too, up to the next entry.
 
 A crate's version does not include the release, and finding out would mean to download every crate.
 A published crate does not change, so this table holds the result.

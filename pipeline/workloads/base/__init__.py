@@ -34,8 +34,8 @@ class Count(Frozen):
 
 
 LONGER = 3
-"""The longer of the two runs of a counted step, in lengths of the shorter. Their difference is what
-the operations cost."""
+"""Length of the longer counted run of a step, as a multiple of the shorter run's length. The
+difference between the two runs is what the operations cost."""
 
 
 class Maintain(Frozen):
@@ -48,8 +48,8 @@ Command = Load | Warm | Measure | Count
 """The actions that run a command of the load generator; the target does maintenance."""
 
 Action = Load | Warm | Measure | Maintain
-"""One action of a run. Only :class:`Measure` is measured, or counted as :class:`Count`s of two
-lengths; the others are only timed."""
+"""One action of a run. Only :class:`Measure` is measured, or in the mode count counted as two
+:class:`Count` of different lengths; the other actions are only timed."""
 
 
 class Timing(NamedTuple):
@@ -102,8 +102,12 @@ class Family(Protocol):
             f"{plural(scale.tables, 'table')} of {scale.rows:,} rows"
         )
 
+    def connections(self, workload: Workload) -> int:
+        """Return how many connections work at once in the busiest step: one for each client."""
+        return workload.scale.clients
+
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables that maintenance must treat."""
+        """Return the names of the tables that maintenance works on."""
         return ()
 
     def command(
@@ -115,22 +119,23 @@ class Family(Protocol):
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
         """Return the command that prints the query plan of each statement.
 
-        It executes no statement. :mod:`pipeline.workloads.base.plans` parses its output. Empty, the
-        default, for a family whose statements have no plans.
+        The command executes no statement. :mod:`pipeline.workloads.base.plans` parses its output.
+        By default empty, for a family whose statements have no plans.
         """
         return ()
 
     def repeatable(self, step: Step) -> bool:
         """Return whether a step can be repeated at once, because it changes no data.
 
-        By default none does.
+        By default no step can.
         """
         return False
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return how many operations the shorter of two counted runs of a step does.
+        """Return how many events the shorter of two counted runs of a step executes.
 
-        By default 0: the step cannot be counted.
+        An event is the load generator's unit of work, such as a transaction, of one or more
+        operations. By default 0: the step cannot be counted.
         """
         return 0
 

@@ -1,6 +1,7 @@
 """Read query plans of all DBMSs, in a form in which two runs can be compared.
 
-A run keeps the DBMS's answers unchanged. This module decides, on reading, what of them is the plan.
+A run keeps the DBMS's answers unchanged. When they are read, this module decides which parts are
+the plan.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ _ROW = "nightshift plan-row "
 
 _MYSQL_10 = ("id", "select_type", "table", "type", "possible_keys", "key", "key_len", "ref")
 _MYSQL_12 = ("id", "select_type", "table", "partitions", *_MYSQL_10[3:])
-"""Columns before ``rows``: of MariaDB and of MySQL before 5.7, then of MySQL since 5.7."""
+"""Columns of EXPLAIN before ``rows``: first of MariaDB and of MySQL before 5.7, then of MySQL since
+5.7."""
 
 
 def read_plans(text: str) -> dict[str, dict[str, str]]:
-    """Return the query plan of each statement by step, without what differs in every run.
+    """Return the query plan of each statement by step, without parts that differ in every run.
 
     Numbers and texts of conditions, table numbers and row estimates are removed, so that equal
     plans are equal texts. The plans were printed without costs.

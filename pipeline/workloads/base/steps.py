@@ -9,7 +9,7 @@ from pipeline.text.errors import did_you_mean
 from pipeline.workloads.base import UnknownStepError
 
 ALL: Final = "all"
-"""The alias of every step."""
+"""The name that selects every step of a family."""
 
 
 class NamedStep(Protocol):

@@ -51,7 +51,7 @@ def sysbench_version() -> dict[str, str]:
 
 
 def scripts_version(scripts: Path) -> str:
-    """Return a digest of a family's scripts, as changed scripts measure something else."""
+    """Return a digest of a family's scripts, because other scripts measure something else."""
     content = hashlib.sha256()
     for root in (scripts, SHARED_SCRIPTS):
         for path in sorted(root.rglob("*.lua")):
@@ -63,7 +63,7 @@ def scripts_version(scripts: Path) -> str:
 def rest_after_writes(rows: int, published: int) -> float:
     """Return how many seconds to rest after maintenance, by the size of the tables.
 
-    The published rest is 60 s and 1 s for every million rows, at most 1200 s. Below the smallest
+    The published rest is 60 s plus 1 s for every million rows, at most 1200 s. Below the smallest
     ``published`` number of rows, the rest shrinks in proportion to the rows.
     """
     full = min(60.0 + rows / 1e6, 1200.0)

@@ -15,8 +15,8 @@ WRITER_BYTES: Final = 2 << 20
 """Bytes per second that the writer beside a step's queries writes, as published."""
 
 SHUFFLED = 10
-"""One of this many rows is overwritten before the queries, as published (overwritesome): a tree
-that was loaded in key order has only its last level."""
+"""One in this many rows is overwritten before the queries, as published (overwritesome): after a
+load in key order, the LSM tree has only its last level."""
 
 # The published scripts' options for all steps but the load. Nothing is merged.
 _RUN = ("--sync=false", "--merge_operator=put")
@@ -27,12 +27,12 @@ _RANGE = (*_WHILE_WRITING, "--seek_nexts=10")
 class DbBenchStep(NamedTuple):
     """One step of db_bench: its benchmark and options.
 
-    ``benchmark`` is db_bench's name for it, with ``options``. A step that ``loads`` writes every
-    row once, from one thread, into a new database. The others run for a fixed time on the existing
-    one. For a step with a ``writer`` db_bench starts an additional thread, its first, which writes
-    and is not counted. ``alone`` is the same benchmark without the writer, whose amount of work
-    depends on time: the mode count runs it. The options are those of benchmark.sh in RocksDB's
-    tools/, as benchmark_compare.sh calls it.
+    ``benchmark`` is db_bench's name for the step, which runs with ``options``. A step that
+    ``loads`` writes every row once, from one thread, into a new database. The others run for a
+    fixed time on the existing one. For a step with a ``writer``, db_bench starts an additional
+    thread, its first, which writes and is not counted. The work of the writer depends on time, so
+    the mode count runs ``alone`` instead, the same benchmark without the writer. The options are
+    those of benchmark.sh in RocksDB's tools/, as benchmark_compare.sh calls it.
     """
 
     name: str

@@ -78,10 +78,10 @@ _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 class DbBench(Family):
     """The workload family db_bench, run by the db_bench of the measured build.
 
-    There are no tables and no statements. Every step writes, those with reads too, so none can be
-    repeated at once. Every step opens the database anew, so that its block cache is empty at first.
-    Operations during the warm-up, in whole seconds, do not count, except in the histogram, which
-    db_bench fills from the start.
+    There are no tables and no statements. Every step writes, even a step with reads, so no step can
+    be repeated at once. Every step opens the database anew, so that its block cache is empty at
+    first. Operations during the warm-up, in whole seconds, do not count, except in the histogram,
+    which db_bench fills from the start.
     """
 
     name = "db_bench"
@@ -109,6 +109,13 @@ class DbBench(Family):
     def size(self, workload: Workload) -> str:
         """Return the clients and the keys of the database, in words."""
         return f"{plural(workload.scale.clients, 'client')}, {workload.scale.rows:,} keys"
+
+    def connections(self, workload: Workload) -> int:
+        """Return the threads of the busiest step: the clients and, beside reads, a writer.
+
+        A run of only some steps is placed as one of all.
+        """
+        return workload.scale.clients + 1
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return the parts of a db_bench run: load, overwrites, maintenance, steps."""
@@ -208,7 +215,7 @@ def _step(spec: DbBenchStep) -> Step:
 
 
 _OVERWRITE = _step(step_named("overwrite"))
-"""The step that also runs unmeasured."""
+"""The step that overwrites rows; it also runs unmeasured, before maintenance."""
 
 
 def _spec(action: Command) -> DbBenchStep:
@@ -230,7 +237,8 @@ def _counts(spec: DbBenchStep, report: Report) -> bool:
 def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, float]:
     """Return the operations and seconds that belong to the warm-up of db_bench.
 
-    A thread without such a report was stalled, and all its operations count.
+    A thread's warm-up ends with its first report after ``warmup`` seconds. A thread without such a
+    report was stalled, and all its operations count. The seconds are the mean of all threads.
     """
     if not warmup:
         return 0, 0.0

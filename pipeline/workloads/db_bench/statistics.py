@@ -18,12 +18,12 @@ _FIGURES: Final = {
     "c_rgb": rf"^Cumulative compaction: .* {_NUMBER} GB read,",
     "stall%": rf"^Cumulative stall: .* {_NUMBER} percent",
 }
-"""Lines with a final value, the same in all releases."""
+"""Patterns of the lines with a final value, by metric; the lines are the same in all releases."""
 
 _SIZE: Final = rf"{_NUMBER} ([KMGT]B)"
 _INGEST: Final = re.compile(rf"^Cumulative writes: .*ingest: {_SIZE},", re.MULTILINE)
 _SUMS: Final = {"c_wsecs": "Comp(sec)", "c_csecs": "CompMergeCPU(sec)"}
-"""Columns of the table of levels whose sum is in the row for all levels."""
+"""Columns of the table of levels, by metric. The row for all levels has their sum."""
 _LEVELS: Final = re.compile(r"^(Level +Files.*)\n(?:.*\n)*?( Sum .*)$", re.MULTILINE)
 _PENDING: Final = re.compile(r"^Estimated pending compaction bytes: (\d+)$", re.MULTILINE)
 _STALLS: Final = re.compile(r"^(?:Stalls\(count\)|Write Stall \(count\)): (.*)$", re.MULTILINE)
@@ -34,10 +34,7 @@ _LEAST_FLUSH: Final = 0.1
 
 
 def read_statistics(text: str) -> dict[str, float]:
-    """Return RocksDB's statistics of a step as metrics.
-
-    Output without statistics has none.
-    """
+    """Return RocksDB's statistics of a step as metrics; none for output without statistics."""
     values = {
         name: float(found[1])
         for name, pattern in _FIGURES.items()
@@ -70,7 +67,8 @@ def _levels(text: str) -> dict[str, float]:
 def _stalls(text: str) -> Iterator[int]:
     """Yield how many writes RocksDB slowed or stopped, by reason.
 
-    Counts with compaction at work are included in the others, and new releases also print totals.
+    Counts during compaction are left out, because other counts include them. New releases also
+    print totals, which are used instead.
     """
     for line in _STALLS.findall(text):
         old = re.findall(r"(\d+) (?:level0_(?:slowdown|numfiles)|\w+ for \w+|memtable_\w+),", line)

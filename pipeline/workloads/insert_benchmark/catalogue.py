@@ -24,8 +24,9 @@ class InsertBenchmarkStep(NamedTuple):
     """One step of the Insert Benchmark.
 
     ``kinds`` are the kinds of work that each client has a connection for; the first one is
-    measured. ``commit`` is the rows of a transaction. ``rate`` is the rows that a client inserts,
-    and deletes, per second beside its queries; 0 means without queries, at full speed.
+    measured. ``commit`` is the number of rows of a transaction. ``rate`` is the number of rows that
+    a client inserts, and deletes, per second beside its queries; 0 means that the step runs at full
+    speed, without queries.
     """
 
     name: str
@@ -41,7 +42,7 @@ class InsertBenchmarkStep(NamedTuple):
 
     @property
     def queries(self) -> bool:
-        """Whether the step queries for a fixed time, instead of until rows are done."""
+        """Whether the step queries for a fixed time, instead of processing a number of rows."""
         return self.measured == QUERIES
 
     @property

@@ -36,11 +36,11 @@ _USUAL = 10_000.0
 """Rows per second that an unhindered client inserts."""
 
 _PUBLISHED_ROWS = 30_000_000
-"""Rows of a table of the smallest published scale."""
+"""Rows of one table at the smallest published scale."""
 
 _ROWS_OPTIONS = {"l.i1": ("rows_i1", 40_000_000), "l.i2": ("rows_i2", 10_000_000)}
-"""The steps that load after l.x: the setting for their rows, and the rows at the smallest published
-scale."""
+"""The steps that load after l.x: the setting for their rows, and the rows for each client at the
+smallest published scale."""
 
 
 class InsertBenchmark(Family):
@@ -88,6 +88,13 @@ class InsertBenchmark(Family):
         )
         rows = workload.scale.clients * workload.scale.rows
         return (Load(), *loads, Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)), *asks)
+
+    def connections(self, workload: Workload) -> int:
+        """Return the connections of the busiest step: one for each kind of work of each client.
+
+        A run of only some steps is placed as one of all.
+        """
+        return workload.scale.clients * max(len(step.kinds) for step in catalogue.STEPS)
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
         """Return the names of the tables, one for each client."""

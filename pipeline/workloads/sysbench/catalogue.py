@@ -18,7 +18,7 @@ GROUPS: Final = (POINT, RANGE, AGGREGATE, WRITE)
 
 
 class Unit(StrEnum):
-    """What the throughput of a sysbench step counts, as queries."""
+    """What the throughput of a sysbench step counts: queries or rows."""
 
     QUERIES = "queries"
     ROWS = "rows"
@@ -60,7 +60,7 @@ class Microbenchmark:
 
     @property
     def counted_events(self) -> int:
-        """How many operations a counted run of this step does."""
+        """How many sysbench events the shorter counted run of this step executes."""
         if self.unit is Unit.ROWS:
             return 1
         if self.lua_step in _ONE_ROW:
@@ -78,8 +78,9 @@ class Microbenchmark:
 
 _COUNTED_EVENTS = 500
 _COUNTED_ROWS = 10_000
-"""The most events of a counted run, and roughly the rows that they read. Enough that differences in
-the cost of connecting are below a ten-thousandth of them; a second or two under callgrind."""
+"""The most events of a counted run, and roughly the most rows that they read. These are enough that
+differences in the cost of connecting are below a ten-thousandth of the count; they take a second or
+two under callgrind."""
 
 _ONE_ROW = frozenset(
     {
@@ -92,7 +93,7 @@ _ONE_ROW = frozenset(
         "insert",
     }
 )
-"""Steps whose events are of one row, whatever the range."""
+"""Steps whose events touch one row, whatever the range."""
 
 _TRANSACTION = 2  # BEGIN and COMMIT
 _POINT_SELECTS = 10

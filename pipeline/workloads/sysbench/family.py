@@ -32,7 +32,7 @@ from pipeline.workloads.sysbench.parse import parse_output
 SCRIPTS = Path(__file__).parent / "lua"
 
 _PUBLISHED_ROWS = 50_000_000
-"""Rows in all tables of the smallest published scale."""
+"""Rows of all tables together at the smallest published scale."""
 
 _ONCE, _AFTER_EVERY_STEP = "once", "after every step"
 """The time of maintenance: after all writes but the last two steps, or after each write step."""
@@ -84,7 +84,7 @@ class Sysbench(Family):
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return the parts of a run: load, warm-ups, steps, maintenance after the writes.
 
-        Maintenance runs even without a write step: the load leaves work, too.
+        Maintenance runs even without a write step, because the load defers work, too.
         """
         rows = workload.scale.tables * workload.scale.rows
         maintain = Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS))
@@ -115,7 +115,7 @@ class Sysbench(Family):
         """Return the sysbench command of a part of a run.
 
         A warm-up is the step's own warm-up, followed by one event of each client. For a step that
-        reads whole tables it is the one event only.
+        reads whole tables, only the event runs: one scan reads every row.
         """
         scale = workload.scale
         base = (
@@ -173,7 +173,7 @@ class Sysbench(Family):
         return step.group != catalogue.WRITE
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return how many operations the shorter counted run of a step does."""
+        """Return how many sysbench events the shorter counted run of a step executes."""
         del workload
         return catalogue.step_named(step.name).counted_events
 

@@ -35,9 +35,9 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 def parse_output(text: str, spec: Microbenchmark, table_size: int) -> StepOutput:
     """Parse the output of sysbench for one step.
 
-    The latencies are those of events, of which a transaction is one; those of the timeline are at
-    sysbench's ``--percentile``. The time after the last full interval is not in the timeline.
-    Errors are events that the server made the client repeat, warm-up excluded.
+    Latencies are of events; a transaction is one event. Latencies of the timeline are at sysbench's
+    ``--percentile``. The time after the last full interval is not in the timeline. Errors are
+    events that the server made the client repeat, warm-up excluded.
 
     Raises ValueError, in one sentence, for incomplete output: sysbench failed or was killed, no
     event ended, or lines are missing.

@@ -42,7 +42,7 @@ class _Driver(Protocol):
     """What runs the transactions of tproc-c: sysbench or HammerDB."""
 
     def identity(self) -> str:
-        """Return a digest of the driver's scripts, as others measure something else."""
+        """Return a digest of the driver's scripts, because other scripts measure something else."""
         ...
 
     def command(

@@ -26,7 +26,7 @@ class TprocCSettings(Frozen):
 
     @property
     def rows(self) -> int:
-        """About how many rows are loaded."""
+        """The approximate number of rows that are loaded."""
         of_customer = 3 + _LINES
         warehouse = self.items + DISTRICTS * self.customers * of_customer
         return self.items + self.warehouses * warehouse

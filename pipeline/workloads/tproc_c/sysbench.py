@@ -133,7 +133,7 @@ def _together(tallies: Sequence[Tally]) -> Histogram:
 def _timeline(tallies: Sequence[Tally]) -> tuple[TimePoint, ...]:
     """Return the throughput of all transaction types together, second by second.
 
-    sysbench stops reporting when the time is over, perhaps between two kinds.
+    A last second that lacks some types is left out: sysbench may stop between two of its reports.
     """
     return tuple(
         TimePoint(at=together[0][0], ops_per_second=sum(rate for _, rate in together))

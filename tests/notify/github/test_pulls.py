@@ -161,7 +161,7 @@ def publish(
     ("answer", "conclusion", "state", "title"),
     [
         (SLOWER, "failure", "failure", "Slower: point-query_range=100 has 10.0 % more CPU"),
-        (SAME, "success", "success", "No regression in 1 figure; worst: point-query_range=100"),
+        (SAME, "success", "success", "No regression in 1 figure; none is slower"),
         (OPEN, "neutral", "pending", "Undecided: 1 of 1 figure; worst: point-query_range=100"),
         (
             FAILED,

@@ -1,4 +1,4 @@
-"""Migration 5: store the time of a run's revision, a digest of its results, the mean activity.
+"""Migration 5: store the time of a run's revision, a digest of its results, and mean activity.
 
 Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
 """

@@ -1,4 +1,4 @@
-"""Migration 7: store the disturbances that a step had in every repetition.
+"""Migration 7: store what disturbed each step.
 
 Empty for existing runs, which were not watched.
 """
