@@ -1,4 +1,4 @@
-"""Searching real series without one constant: the copies, the replicates and the stretches."""
+"""Searching real series without one constant: the copies and the stretches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from changepoint.evaluate import ablation
-from changepoint.evaluate.ablation import REMOVALS, Removal, ablation_table, in_threes, removed
+from changepoint.evaluate.ablation import REMOVALS, Removal, ablation_table, removed
 from changepoint.evaluate.labelled import LabelledSeries
 
 
@@ -43,13 +43,6 @@ def labelled(
     values: list[float], changes: tuple[int, ...], *spans: tuple[int, int]
 ) -> LabelledSeries:
     return LabelledSeries("first", "a series", np.array(values), changes, spans)
-
-
-def test_three_neighbours_are_one_position() -> None:
-    series = in_threes(labelled([float(i) for i in range(12)], (4, 5, 9), (7, 11)))
-    assert series.values.tolist() == [0.0, 3.0, 6.0, 9.0]
-    assert series.changes == (1, 3)
-    assert series.perhaps == ((2, 3),)
 
 
 def test_stretches_lie_between_all_places_that_may_be_a_change() -> None:
