@@ -45,8 +45,8 @@ warmup = "500ms"
 
 CONFIGS = {
     "postgres": "x10a",
-    "mysql": "z12a_nogtid",
-    "mariadb": "z12b",
+    "mysql": "small_nogtid",
+    "mariadb": "small",
     "sqlite": "wal",
     "rocksdb": "byrx",
 }

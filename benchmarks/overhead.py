@@ -25,8 +25,9 @@ from pipeline.machine.account import find_account
 from pipeline.machine.disturbance.base import Limits
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.fingerprint import fingerprint
-from pipeline.machine.pinning import available, choose
+from pipeline.machine.pinning import ConcurrentWork, available, choose
 from pipeline.machine.ports import free_port
+from pipeline.machine.topology import read_cores
 from pipeline.measure.build import OFFICIAL, Builder
 from pipeline.measure.discover import Offer, discover, select
 from pipeline.measure.execution import Bench
@@ -80,7 +81,7 @@ def main() -> None:
     scale = Scale(tables=1, rows=ROWS, clients=1, measure=options.seconds, warmup=0.5)
     workspace = Workspace(cache, find_account())
     processors = available()
-    pinning = choose(1, processors)
+    pinning = choose(ConcurrentWork(1), read_cores(processors))
 
     def cell_of(steps: tuple[str, ...], of: Scale) -> Cell:
         return Cell(

@@ -342,7 +342,7 @@ def mysql_server(
 ) -> Iterator[Server]:
     """A real, empty MySQL 9 for the whole session; use tables of your own."""
     release = releases_of("mysql", "9")
-    with _running(MySQL(), release, "z12a", server_root, account, machine) as server:
+    with _running(MySQL(), release, "small", server_root, account, machine) as server:
         yield server
 
 
@@ -355,7 +355,7 @@ def mariadb_server(
 ) -> Iterator[Server]:
     """A real, empty MariaDB 11.4 for the whole session; use tables of your own."""
     release = releases_of("mariadb", "11.4")
-    with _running(MariaDB(), release, "z12b", server_root, account, machine) as server:
+    with _running(MariaDB(), release, "small", server_root, account, machine) as server:
         yield server
 
 

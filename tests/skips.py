@@ -17,6 +17,7 @@ FACTS = (
     # The kernel, the processor, the file system.
     "mounting is not permitted here",
     "no CPU profile",
+    "memory cannot be limited here",
     "no counters of the processor",
     "page faults cannot be counted",
     "the file system of ",

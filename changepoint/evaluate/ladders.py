@@ -74,7 +74,7 @@ def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(f'{rate.value:.4f}' for rate in rates)} |"
 
 
-class Published(NamedTuple):
+class PublishedLadder(NamedTuple):
     """A published table: its changes by row, and how many shuffled rows have any.
 
     releases: columns.
@@ -85,7 +85,7 @@ class Published(NamedTuple):
     false: int
 
 
-def published(path: Path, random: np.random.Generator) -> Published | None:
+def published(path: Path, random: np.random.Generator) -> PublishedLadder | None:
     """Search a published table and its shuffled rows; None if it has too few releases."""
     rows = list(_read(path))
     if not rows or len(rows[0]) < FEWEST:
@@ -93,7 +93,7 @@ def published(path: Path, random: np.random.Generator) -> Published | None:
     counts = flagged(rows)
     drawn = ([random.permutation(row) for row in rows] for _ in range(SHUFFLES))
     false = sum(bool(count) for shuffled in drawn for count in flagged(shuffled))
-    return Published(counts, len(rows[0]), false)
+    return PublishedLadder(counts, len(rows[0]), false)
 
 
 def published_table(folder: Path, seed: int) -> Iterator[str]:

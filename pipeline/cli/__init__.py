@@ -28,11 +28,12 @@ _OF_THE_FILE_SYSTEM = {
     errno.EROFS,
     errno.ESTALE,
 }
-"""Errors about a path that is not what it should be: another kind of file, or another owner's."""
+"""System errors about a path: no permission, a file of the wrong kind, a name that is too long."""
 
 COLLECTED_AFTER = 100_000
-"""New objects after which Python looks for cycles. A long line has millions of objects without any,
-and looking through them every 700 objects takes a sixth of a verb's time."""
+"""Number of new objects after which the garbage collector searches for reference cycles. A long
+line creates millions of objects without cycles. With a search every 700 objects, the searches take
+a sixth of a verb's time."""
 
 INTERRUPTED = 130
 """Exit code after ctrl-C or a termination signal, as shells define it."""
@@ -100,7 +101,7 @@ def _usage(error: typer.TyperException) -> str:
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     """On a termination signal, stop as on ctrl-C: end servers and remove their folders.
 
-    The number distinguishes the signal from ctrl-C, which the terminal sends to child processes
-    too.
+    The exception has the signal's number, unlike that of ctrl-C, which the terminal also sends to
+    child processes.
     """
     raise KeyboardInterrupt(number)

@@ -22,7 +22,7 @@ def ack_verb(
     """Acknowledge a regression until a given day.
 
     After that day the regression returns to the state of its last measurement. A regression that
-    recovers before is resolved anyway.
+    recovers before that day is resolved anyway.
 
     Example: nightshift ack 3f2a91c04b7d --note "waits for 17.12" --until 2031-12-31
     """

@@ -17,7 +17,7 @@ from pipeline.cli.verbs import GROUPS, VERBS, Verb
 
 
 class VerbGroup(TyperGroup):
-    """The root command. Its help is made from a table, without importing any verb."""
+    """The root command. Its help comes from the table of verbs, without importing any verb."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all verbs, in the order of the help."""
@@ -69,7 +69,7 @@ def help_if_alone(context: typer.Context) -> None:
 
 
 def add_group(name: str) -> typer.Typer:
-    """Add a verb that consists of several verbs; without one of them it prints its help."""
+    """Add a group of verbs, such as `fleet`; without a verb, the group prints its help."""
     group = typer.Typer(help=VERBS[name].help, callback=help_if_alone, invoke_without_command=True)
     app.add_typer(group, name=name)
     return group

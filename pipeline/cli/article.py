@@ -27,8 +27,8 @@ def article_verb(
     """Write an article about a table, as markdown to edit.
 
     The table is a [[table]] of the configuration. The article has a summary, builds, hardware,
-    workloads, the tables, for each changed step what it costs per operation, and the settings
-    that differ.
+    workloads, the tables, the cost per operation of each changed step, and the settings that
+    differ.
 
     Example: nightshift article lts-2026 --output lts-2026.md
     """
@@ -36,4 +36,4 @@ def article_verb(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        err.print(f"written to {output}", markup=False)
+        err.print(f"the article is written to {output}", markup=False)

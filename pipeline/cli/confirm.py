@@ -44,8 +44,8 @@ def confirm_verb(
 ) -> None:
     """Measure suspected regressions again, worst first.
 
-    Regressions come first, then improvements. A reopened one is measured from the beginning; an
-    undecided one continues.
+    Regressions come first, then improvements. A reopened regression is measured from the beginning;
+    the measurement of an undecided one continues.
 
     Example: nightshift confirm --format json
     """

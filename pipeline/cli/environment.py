@@ -28,7 +28,7 @@ def environment_verb(
 ) -> None:
     """List changes of machines, and how machines differ.
 
-    The data come from the controls at the last detection: machines that were replaced or updated,
+    The last detection found the changes in the controls: machines that were replaced or updated,
     that drift or changed for an unknown reason, and the offset of each machine from the first
     machines of its class.
 

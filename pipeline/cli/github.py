@@ -27,11 +27,11 @@ def check_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Report which settings of a repository nightshift lacks.
+    """Check the settings of a repository that nightshift needs.
 
-    The command reads the settings by GitHub's API and changes nothing. It prints a line for each
-    one that is missing, or worth knowing, with what to do. The exit code is 1 if something is
-    missing. The variable that [github] secret names holds the token.
+    The command reads the settings through GitHub's API and changes nothing. It prints a line for
+    each setting that is missing or worth knowing, with what to do. The exit code is 1 if something
+    is missing. The variable that [github] secret names holds the token.
 
     Example: nightshift github check me/db
     """

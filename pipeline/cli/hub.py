@@ -22,7 +22,7 @@ MEGABYTE = 1e6
 
 @group.command("up")
 def up_verb(config: ConfigOption = DEFAULT_FILE, quick: QuickOption = False) -> None:
-    """Run the hub until it is stopped, and publish every few minutes.
+    """Run the hub until it is stopped, and publish new results every few minutes.
 
     The hub consists of Prometheus, and of Grafana if it is installed.
 

@@ -70,8 +70,8 @@ def _verb(name: str) -> Callable[..., None]:
         lower: Annotated[
             list[str] | None,
             typer.Option(
-                help="Pattern of steps of whose values less is better, where the format does not "
-                "say it; can be repeated."
+                help="Shell pattern of steps whose lower values are better, if the format does not "
+                "say so; repeatable."
             ),
         ] = None,
         config: ConfigOption = DEFAULT_FILE,

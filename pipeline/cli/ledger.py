@@ -56,7 +56,7 @@ def ledger_verb(
         out.print(_series(one), markup=False)
     if len(ledger.series) > _SHOWN:
         out.print(
-            f"  and {len(ledger.series) - _SHOWN} more sensitive series; --format json lists all"
+            f"  {len(ledger.series) - _SHOWN} series are more sensitive; --format json lists all"
         )
 
 

@@ -126,4 +126,6 @@ class _Tables:
         for grid in tables.grids:
             out.print(as_text(grid))
         if not tables.whole:
-            out.print(f"{line.name} has more revisions; `nightshift table --line {line.name}`")
+            out.print(
+                f"{line.name} has more revisions; `nightshift table --line {line.name}` shows more"
+            )

@@ -42,7 +42,7 @@ def pack_verb(
     batch: Annotated[
         str,
         typer.Option(
-            help="Id of the batch that the results answer: of a job of `plan` or `pursue`."
+            help="Id of the batch that the results answer, as `plan` or `pursue` prints it."
         ),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,

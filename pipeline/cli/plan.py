@@ -45,7 +45,7 @@ def plan_verb(
     if form is PlanFormat.GITHUB_MATRIX:
         print_matrix(plan_jobs(context, run))
         return
-    plan, remaining, seconds = plan_runs(context)
+    plan, remaining, seconds, placements = plan_runs(context)
     if form is PlanFormat.JSON:
         print_json(
             {
@@ -58,6 +58,7 @@ def plan_verb(
                 "runs": len(plan.due) * plan.repetitions,
                 "remaining": [cell.run_id(repetition) for cell, repetition in remaining],
                 "remaining_step_seconds": seconds,
+                "placements": placements,
             }
         )
         return
@@ -70,6 +71,8 @@ def plan_verb(
     for workload in {cell.workload.hash: cell.workload for cell in plan.due}.values():
         size = find_family(workload.family).size(workload)
         out.print(f"{workload.name}: {_steps(workload)}; {size}", markup=False)
+    for line_of_text in placements:
+        out.print(f"processors of {line_of_text}", markup=False)
     out.print(
         f"{len(plan.due)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
         f"{show_duration(seconds)} of steps"

@@ -32,7 +32,7 @@ def time_left(done: float, total: float, elapsed: float) -> float | None:
 
 
 def make_watcher(console: Console) -> Watcher:
-    """Return what shows progress on a console: bars, lines, or nothing with --quiet."""
+    """Return the watcher that shows progress on a console: bars, lines, or nothing with --quiet."""
     if is_quiet():
         return Silent()
     return Bars(console) if console.is_terminal else Lines(console)

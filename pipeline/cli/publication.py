@@ -1,4 +1,4 @@
-"""Print what was sent to Prometheus."""
+"""Text about the samples that were sent to Prometheus."""
 
 from __future__ import annotations
 

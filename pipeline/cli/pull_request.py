@@ -57,7 +57,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """Environment variable that holds the path of the job summary."""
 
 UNKNOWN = 2
-"""Exit code of --gate without a result to judge."""
+"""Exit code with --gate if there is no result to judge."""
 
 
 @group.command("measure")
@@ -117,7 +117,7 @@ def publish_verb(
     ] = "",
     target: Annotated[str, typer.Option(help="Require that this target was measured.")] = "",
     machine_class: Annotated[
-        str, typer.Option("--class", help="Require that this machine class measured it.")
+        str, typer.Option("--class", help="Require that a machine of this class measured it.")
     ] = "",
     smallest: Annotated[
         str,
@@ -137,7 +137,7 @@ def publish_verb(
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Report the measurement of a pull request to it.
+    """Report the result of a measured pull request in the pull request.
 
     The command always writes a check run, and a comment if there is something to report. The
     artifact is untrusted: it is validated, and only the event determines the pull request. The
@@ -192,7 +192,7 @@ def announce_verb(
     if form is Format.JSON:
         print_json({"page": page})
     else:
-        out.print(page or "no measurement waits", markup=False)
+        out.print(page or "no measurement waits or runs, so no check run was written", markup=False)
 
 
 @group.command("command")
@@ -207,7 +207,7 @@ def command_verb(
         str, typer.Option(help="File name of the workflow that measures.")
     ] = "nightshift.yml",
     branch: Annotated[
-        str, typer.Option(help="Branch that it runs on. Default: the default branch.")
+        str, typer.Option(help="Branch that the workflow runs on. Default: the default branch.")
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
@@ -230,7 +230,7 @@ def command_verb(
 
 
 def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
-    """Exit with the code that --gate asks for."""
+    """With --gate, exit with code 1 for a regression, and 2 without a result."""
     if gate and outcome in WITHOUT_RESULT:
         raise typer.Exit(UNKNOWN)
     if gate and outcome is PullRequestOutcome.REGRESSION:
@@ -238,7 +238,7 @@ def _stop(outcome: PullRequestOutcome, gate: bool) -> None:
 
 
 class _Lines(Lines):
-    """Prints progress so that no line is taken for a command to GitHub's workflow."""
+    """Prints progress in lines that GitHub Actions cannot mistake for workflow commands."""
 
     def note(self, text: str) -> None:
         """Print one line."""

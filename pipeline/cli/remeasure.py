@@ -1,4 +1,4 @@
-"""The verb `remeasure`: measure again what failed, was disturbed, or is chosen."""
+"""The verb `remeasure`: measure failed, disturbed or chosen cells again."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def remeasure_verb(
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
-    """Measure again what failed, was disturbed, or is chosen.
+    """Measure failed, disturbed or chosen cells again.
 
-    What was measured is kept: a new run is one more repetition of its cell. With a reason,
-    each cell gets as many as it lacks, so the same command again measures nothing twice.
+    Earlier runs are kept: a new run is one more repetition of its cell. With --reason, each cell
+    gets the repetitions that it lacks, so a repeated command measures nothing twice.
 
     Example: nightshift remeasure --revision '17.*' --reason failed --dry-run
     """

@@ -81,15 +81,15 @@ def table_verb(
         bool,
         typer.Option(
             "--absolute",
-            help="Print only absolute values: those of the layout, or the layout absolute.",
+            help="Print only absolute values, never ratios to the base.",
         ),
     ] = False,
     every: Annotated[
         bool,
         typer.Option(
             "--all",
-            help=f"All revisions; of a line of more than {LONG}, the first and the {NEWEST} newest "
-            "if not given.",
+            help=f"Show all revisions. Default: of a line of more than {LONG}, the first and the "
+            f"{NEWEST} newest.",
         ),
     ] = False,
     decimals: Annotated[
@@ -106,7 +106,7 @@ def table_verb(
     _print(tables.grids, form)
     if tables.missing:
         err.print(
-            f"without results, or without some of them: {', '.join(tables.missing)}; "
+            f"these columns lack results: {', '.join(tables.missing)}; "
             "`nightshift run --table NAME` measures the columns of a [[table]]",
             markup=False,
         )

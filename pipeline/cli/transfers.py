@@ -16,12 +16,12 @@ _PAUSE = 30.0
 
 
 def transfers(console: Console) -> Watcher:
-    """Return what shows a transfer: a bar on a terminal, occasional lines elsewhere."""
+    """Return the watcher that shows a transfer: a bar on a terminal, occasional lines elsewhere."""
     return make_watcher(console) if is_quiet() or console.is_terminal else Now(console)
 
 
 class Now(Lines):
-    """Prints the progress of a transfer every half minute, so nothing for a short one."""
+    """Prints the progress of a transfer every half minute; a short transfer prints nothing."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         """Print to ``console``; ``clock`` returns the time in seconds."""

@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("bisect", "Search for the revision that caused a regression."),
         Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
         Verb("explain", "Explain why regressions are slower, with the evidence."),
-        Verb("remeasure", "Measure again what failed, was disturbed, or is chosen."),
+        Verb("remeasure", "Measure failed, disturbed or chosen cells again."),
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
     "Look": (

@@ -15,7 +15,7 @@ Method = Literal["default", "edivisive", "hunter"]
 
 
 class DetectSection(Section):
-    """The table ``[detect]``: which changes are reported, and how many false alarms are fine."""
+    """The table ``[detect]``: which changes are reported, and the budget of false alarms."""
 
     metrics: tuple[str, ...] = Field(
         default=("qps", "cpu_us/o"),
@@ -140,7 +140,7 @@ class BisectSection(Section):
 
 
 class RuleSection(Section):
-    """A table ``[[rule]]``: what counts as a change in some series, other than in ``[detect]``.
+    """A table ``[[rule]]``: settings of detection for some series that replace ``[detect]``.
 
     If several rules apply to a series, the most specific one wins.
     """

@@ -20,4 +20,4 @@ Name = Annotated[str, Field(pattern=NAME)]
 
 
 Version = Annotated[str, Field(pattern=VERSION)]
-"""A release or the beginning of one: 17, 17.4."""
+"""A release, the beginning of one (17, 17.4), or a commit's hash; may be empty."""

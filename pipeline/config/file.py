@@ -234,7 +234,9 @@ def load_config(path: Path) -> ConfigFile:
             f"{path} is a folder; give the file in it: --config {path / DEFAULT_FILE}"
         ) from error
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        raise UserError(
+            f"{path} cannot be read: {error.strerror}; make it readable for this user"
+        ) from error
     try:
         text = data.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError as error:
@@ -254,7 +256,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _validated(raw: Mapping[str, Any]) -> Config:
-    """Validate the settings without conversion: "3" is no number and 1 is not true.
+    """Validate the settings without conversion: the text "3" is not a number, and 1 is not true.
 
     Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
     JSON lacks, is passed as a value that no setting accepts.

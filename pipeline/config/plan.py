@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pipeline.config.base import Name, Section, Version
+from pipeline.machine.pinning import read_pin
 from pipeline.model import MOST, Mode, OptionValue
-from pipeline.text.units import Duration
+from pipeline.text.units import Duration, Size
 
 _MOST_ROWS = 10**12
 """More rows in a table than any machine holds."""
+
+
+_LEAST_MEMORY = 10**9
 
 
 class NightSection(Section):
@@ -148,6 +152,38 @@ class WorkloadSection(Section):
         default=False,
         description="in mode count: also count the misses of simulated caches, four times slower",
     )
+    pin: str = Field(
+        default="",
+        description=(
+            "processors of the server and of the client, for example 0-7:8-9; empty to choose "
+            "them by the work"
+        ),
+    )
+
+    memory: Size | None = Field(
+        default=None,
+        description=(
+            "memory that the DBMS may use, page cache included, for example 2GB; its "
+            "configuration is scaled to it. Needs root and writable control groups"
+        ),
+    )
+
+    @field_validator("memory")
+    @classmethod
+    def _enough(cls, memory: int | None) -> int | None:
+        if memory is not None and memory < _LEAST_MEMORY:
+            raise ValueError(
+                "the memory of a workload is at least 1GB, the smallest machine that "
+                "configurations are scaled to"
+            )
+        return memory
+
+    @field_validator("pin")
+    @classmethod
+    def _processors(cls, pin: str) -> str:
+        if pin:
+            read_pin(pin)
+        return pin
 
     @model_validator(mode="after")
     def _counted_alone(self) -> WorkloadSection:
@@ -162,19 +198,35 @@ class WorkloadSection(Section):
                     'a workload with mode = "count" already records the cost of each function; '
                     "remove the setting profile"
                 )
+            if self.pin:
+                raise ValueError(
+                    'a workload with mode = "count" runs on one processor, because others do not '
+                    "change a count; remove the setting pin"
+                )
+            if self.memory is not None:
+                raise ValueError(
+                    'a workload with mode = "count" does not wait for storage; remove the setting '
+                    "memory"
+                )
         elif self.cache_simulation:
             raise ValueError(
                 'cache_simulation works only with mode = "count"; remove it, or change the mode'
             )
         return self
 
-    @property
-    def measured_how(self) -> dict[str, Mode | bool]:
-        """The settings of a workload that say how its steps are measured."""
+    def measured_how(self, pin: bool) -> dict[str, Mode | bool | int | str]:
+        """Return the settings of a workload that say how its steps are measured.
+
+        Without ``pin`` nothing is pinned, unless the workload itself names processors.
+        """
+        by_work = pin and not self.pin and self.mode is Mode.TIME
         return {
             "profile": self.profile,
             "mode": self.mode,
             "cache_simulation": self.cache_simulation,
+            "placed_for": max(self.clients) if by_work else 0,
+            "pin": self.pin,
+            "memory_bytes": self.memory or 0,
         }
 
 

@@ -31,6 +31,6 @@ class PreflightSection(Section):
     )
 
     def policy(self, *, waits: bool = False) -> Policy:
-        """Return the policy for failed checks; without ``waits`` it never waits."""
+        """Return the policy for failed checks; without ``waits``, its waiting time is zero."""
         wait = self.wait if waits else 0.0
         return Policy(refuse=self.refuse, warn=self.warn, ignore=self.ignore, wait=wait)

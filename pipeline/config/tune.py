@@ -16,5 +16,5 @@ class TuneSection(TuneSettings):
 
     @property
     def settings(self) -> TuneSettings:
-        """The wanted kernel settings alone."""
+        """The wanted kernel settings, without the setting ``nightly``."""
         return TuneSettings(**self.model_dump(include=set(TuneSettings.model_fields)))

@@ -20,7 +20,7 @@ from pipeline.workloads.base.options import OptionError
 
 USUAL = WorkloadSection(
     name="compare",
-    configs={"mysql": "z12a_nogtid", "mariadb": "z12b", "sqlite": "wal", "rocksdb": "byrx"},
+    configs={"mysql": "small_nogtid", "mariadb": "small", "sqlite": "wal", "rocksdb": "byrx"},
     steps=("point-query", "scan", "update-index"),
 )
 """The default workload without a configuration: the steps of a quick night."""
@@ -116,7 +116,9 @@ def in_mode(section: WorkloadSection, mode: Mode) -> WorkloadSection:
         return section
     if mode is Mode.TIME:
         return section.model_copy(update={"mode": mode, "cache_simulation": False})
-    return section.model_copy(update={"mode": mode, "clients": (1,), "profile": False})
+    return section.model_copy(
+        update={"mode": mode, "clients": (1,), "profile": False, "pin": "", "memory": None}
+    )
 
 
 def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tuple[str, ...]:
@@ -134,10 +136,10 @@ def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tu
     return tuple(metrics or ((INSTRUCTIONS,) if mode is Mode.COUNT else watched))
 
 
-def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
+def workload_of(section: WorkloadSection, steps: Sequence[str], pin: bool = True) -> Workload:
     """Return a workload with only these steps, and with its first number of clients.
 
-    Raises UserError for an unknown step.
+    ``pin`` is the setting of the machine. Raises UserError for an unknown step.
     """
     family = find_family(section.family)
     scale = Scale(
@@ -151,7 +153,7 @@ def workload_of(section: WorkloadSection, steps: Sequence[str]) -> Workload:
         workload = family.workload(section.name, steps or section.steps, scale, section.options)
     except (UnknownStepError, OptionError, ValueError) as error:
         raise UserError(f"workload {section.name}: {error}") from error
-    return workload.model_copy(update=section.measured_how)
+    return workload.model_copy(update=section.measured_how(pin))
 
 
 def figures_of_steps(workload: Workload, metrics: Sequence[str]) -> tuple[Figure, ...]:

@@ -117,7 +117,7 @@ def workload_for(
         if mode is not None:
             clients = 1 if mode is Mode.COUNT else workload.scale.clients
             scale = workload.scale.model_copy(update={"clients": clients})
-            how = in_mode(section, mode).measured_how
+            how = in_mode(section, mode).measured_how(file.config.machine.pin)
             workload = workload.model_copy(update={**how, "scale": scale})
         try:
             return index, only_steps(workload, steps) if steps else workload

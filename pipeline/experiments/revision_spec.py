@@ -17,7 +17,7 @@ from pipeline.experiments.source_trees import revision_of_tree
 from pipeline.files.address import folder_at
 from pipeline.measure.build import OFFICIAL, SHIPPED_OPTIONS, default_options
 from pipeline.measure.discover import Offer, look_up
-from pipeline.measure.server_configs import server_config
+from pipeline.measure.server_configs import server_config, with_memory
 from pipeline.model import Cell, Frozen, Machine, Revision, SeriesKey, Supply, Workload
 from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
@@ -190,7 +190,7 @@ def cell_with(
     revision, options = found
     name = subject.config or section.configs.get(subject.target, section.config)
     try:
-        config = server_config(file, name, revision, machine)
+        config = server_config(file, name, revision, with_memory(machine, section.memory))
     except UserError as error:
         raise UserError(f"{subject.text}: {error}") from error
     return Cell(

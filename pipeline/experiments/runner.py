@@ -11,15 +11,17 @@ from typing import Self
 
 from pipeline.experiments.experiment import Figure, Figures
 from pipeline.machine.disturbance.guard import Guard
-from pipeline.machine.pinning import available, choose
+from pipeline.machine.memory_limit import check_memory_limits
+from pipeline.machine.pinning import available
 from pipeline.measure.build import Builder
 from pipeline.measure.execution import Bench
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import ATTEMPTS, HarnessError
+from pipeline.measure.placement import cores_here, placement
 from pipeline.measure.progress import Silent, Watcher
 from pipeline.measure.run import measure_cell
 from pipeline.measure.workspace import Workspace
-from pipeline.model import Build, Cell, Machine, Pinning, Step, StepStatus, Workload
+from pipeline.model import MEASURED_HOW, Build, Cell, Machine, Step, StepStatus, Workload
 from pipeline.storage.bundle import (
     BUNDLES,
     Bundle,
@@ -52,7 +54,6 @@ class BenchRunner:
         guard: Guard,
         quarantine: Quarantine,
         *,
-        pin: bool = True,
         port: int = 0,
         preflight: Callable[[], dict[str, str]] = dict,
     ) -> None:
@@ -66,7 +67,6 @@ class BenchRunner:
             watcher: receives every run and its duration in seconds.
             guard: watches the steps; disturbed ones are repeated.
             quarantine: where bundles go that cannot be used.
-            pin: keep server, client and harness on fixed cores.
             port: of the server on loopback; 0 picks a free one.
             preflight: checks this machine once no other process measures on it; its result is
                 kept in every bundle.
@@ -74,7 +74,7 @@ class BenchRunner:
         self._bundles = folder / BUNDLES
         self._builder, self._workspace, self._machine = builder, workspace, machine
         self._watcher, self._guard, self._quarantine = watcher, guard, quarantine
-        self._pin, self._port = pin, port
+        self._port = port
         self._preflight = preflight
         self._warned: dict[str, str] = {}
         self._made: dict[str, Build] = {}
@@ -145,8 +145,7 @@ class BenchRunner:
                 f"{self._machine.machine_class}; run `nightshift pursue` on the other"
             )
         processors = available()
-        clients = cell.workload.scale.clients
-        pinning = choose(clients, processors) if self._pin else Pinning()
+        pinning = placement(cell, cores_here())
         bench = Bench(
             machine=self._machine,
             pinning=pinning,
@@ -154,6 +153,8 @@ class BenchRunner:
             tools=find_family(cell.workload.family).tools(),
             preflight=self._warned,
         )
+        if cell.workload.memory_bytes:
+            check_memory_limits()
         began = time.monotonic()
         self._watcher.run_begins(cell, attempt)
         if pinning.harness:
@@ -209,10 +210,4 @@ def only_steps(workload: Workload, steps: Sequence[str]) -> Workload:
     """Return a workload with only some of its steps, and the loads and writes that these need."""
     family = find_family(workload.family)
     fewer = family.workload(workload.name, steps, workload.scale, workload.options)
-    return fewer.model_copy(
-        update={
-            "profile": workload.profile,
-            "mode": workload.mode,
-            "cache_simulation": workload.cache_simulation,
-        }
-    )
+    return fewer.model_copy(update={name: getattr(workload, name) for name in MEASURED_HOW})

@@ -5,17 +5,15 @@ They are better evidence than the runs of the nights, which may be a single one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 
 from pipeline.experiments.confirm import outcome_in
 from pipeline.experiments.record import load_experiment
 from pipeline.experiments.timed_confirmation import TIMED, timed_outcome_in
-from pipeline.explain.samples import Checked, RevisionSamples, side_of
+from pipeline.explain.samples import RevisionSamples, pair_samples
 from pipeline.model import Cell
-from pipeline.storage.bundle import BUNDLES, EXPERIMENTS, BundleError, bundle_path
-from pipeline.storage.ingest import check_bundle
+from pipeline.storage.bundle import BUNDLES, EXPERIMENTS
 
 
 def confirmation_samples(
@@ -39,11 +37,7 @@ def confirmation_samples(
         same = all(_alike(one, other) for one, other in zip(measured, cells, strict=True))
         if not same or outcome is None or outcome.verdict == "environment":
             continue
-        bundles, pair = folder / BUNDLES, experiment.pair
-        before = side_of(
-            pair.base.revision.label, chain(_runs(bundles, pair.base), _runs(bundles, pair.control))
-        )
-        after = side_of(pair.head.revision.label, _runs(bundles, pair.head))
+        before, after = pair_samples(folder / BUNDLES, experiment.pair)
         if before.runs and after.runs:
             return before, after
     return None
@@ -56,15 +50,3 @@ def _alike(one: Cell, other: Cell) -> bool:
         for cell in (one, other)
     }
     return len(keys) == 1
-
-
-def _runs(bundles: Path, cell: Cell) -> Iterator[Checked]:
-    for attempt in count(1):
-        path = bundle_path(bundles, cell.run_id(attempt))
-        if not path.exists():
-            return
-        try:
-            yield check_bundle(path)
-        except BundleError:
-            # The next attempt to confirm repeats this run.
-            continue

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from statistics import fmean
 
+from pipeline.experiments.interleaved import Pair
 from pipeline.explain.figures import ACTIVITY
 from pipeline.model import Cell, StepStatus
 from pipeline.profiles.folded import load_folded
@@ -75,6 +77,25 @@ def side_of(revision: str, bundles: Iterable[Checked]) -> RevisionSamples:
             step = side.steps.setdefault(name, StepSide())
             step.plans = step.plans or plans
     return side
+
+
+def pair_samples(bundles: Path, pair: Pair) -> tuple[RevisionSamples, RevisionSamples]:
+    """Collect what the runs of a comparison recorded on both sides; base includes the control."""
+    base = chain(_attempts(bundles, pair.base), _attempts(bundles, pair.control))
+    before = side_of(pair.base.revision.label, base)
+    return before, side_of(pair.head.revision.label, _attempts(bundles, pair.head))
+
+
+def _attempts(bundles: Path, cell: Cell) -> Iterator[Checked]:
+    for attempt in count(1):
+        path = bundle_path(bundles, cell.run_id(attempt))
+        if not path.exists():
+            return
+        try:
+            yield check_bundle(path)
+        except BundleError:
+            # The next attempt of the experiment repeats this run.
+            continue
 
 
 def read_side(folder: Path, cell: Cell, repetitions: int) -> RevisionSamples:

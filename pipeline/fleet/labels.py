@@ -22,7 +22,7 @@ BENCH = "bench"
 
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHT_LENGTH, _CLASS_LENGTH = 32, 18
-"""Maximum lengths of these parts in a name: a host name has at most 63 characters."""
+"""Maximum lengths of night and machine class in a name: a host name has at most 63 characters."""
 
 
 class Malformed(Exception):
@@ -84,7 +84,7 @@ def night_name(pipeline: str, night: str) -> str:
 
 
 def server_name(pipeline: str, night: str, machine_class: str, number: int) -> str:
-    """Return the name of a server, always the same, so that none is created twice."""
+    """Return the name of a server, the same in every call, so that none is created twice."""
     part = _part(machine_class)
     if part != machine_class or len(part) > _CLASS_LENGTH:
         distinct = hashlib.sha256(machine_class.encode()).hexdigest()[:4]

@@ -20,7 +20,7 @@ _FIRST, _LONGEST = 1.0, 30.0
 
 
 class TransientError(Exception):
-    """A failure that may pass by itself, described in one line."""
+    """A transient failure, described in one line."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class ServerInventory:
     def deleted(self, number: int, at: datetime | None = None) -> None:
         """Record that a server is deleted, and what it cost.
 
-        It is gone since ``at``, else since its recorded deletion, else since now.
+        The time of deletion is ``at``; without it the recorded request to delete, else now.
         """
         life = self.lives().get(number)
         if life is None or life.ended is not None:

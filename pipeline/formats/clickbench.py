@@ -26,7 +26,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     tree = loaded(text)
     rows = tree.get("result") if isinstance(tree, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise FormatError("no list 'result' of runs")
+        raise FormatError("the file has no list 'result' of runs")
     date = str(tree.get("date") or "")
     value = partial(
         imported_value,

@@ -50,5 +50,5 @@ def _estimate(tree: Any, file: Path) -> ImportedValue:
     start = len(folders) - folders[::-1].index("criterion")
     median = tree.get("median") if isinstance(tree, dict) else None
     if not isinstance(median, dict):
-        raise FormatError("no median")
+        raise FormatError("the file has no median")
     return imported_value("/".join(folders[start:-1]), median.get("point_estimate"), "ns")

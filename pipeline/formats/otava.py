@@ -42,7 +42,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     if not label:
         raise FormatError("the file has no column named time, commit, revision or version")
     if len(branches := set(columns.get(_BRANCH, ()))) > 1:
-        raise FormatError(f"rows of {len(branches)} branches; import a file for each branch")
+        raise FormatError(f"the file has {len(branches)} branches; import a file for each branch")
     known = {time, label, _BRANCH}
     metrics = [name for name in names if name not in known and _is_numeric(columns.get(name, ()))]
     found = []

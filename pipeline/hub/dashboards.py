@@ -1,4 +1,4 @@
-"""Copy the Grafana dashboards of this project, with the addresses that their links lead to."""
+"""Set the addresses of the links in the Grafana dashboards of this project."""
 
 from __future__ import annotations
 

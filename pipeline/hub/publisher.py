@@ -18,7 +18,7 @@ STOP_PATIENCE = 30.0
 
 
 _WARNING = "nightshift: "
-"""Prefix of a line with a warning or an error of the verb."""
+"""Prefix of a line with a warning or an error of the verb `publish`."""
 
 
 class Published(Frozen):

@@ -24,7 +24,7 @@ SETTLED = 300.0
 STOP_PATIENCE = 60.0
 """Seconds that a service has to flush its data before it is killed."""
 _CUT = 200
-"""Maximum length of a reported complaint, in characters."""
+"""Maximum length of the reported reason for an end, in characters."""
 
 Reporter = Callable[[str], None]
 
@@ -33,8 +33,8 @@ Reporter = Callable[[str], None]
 class Service:
     """How a program of the hub is run; ``ready`` is the path that answers once it works.
 
-    ``complaint`` extracts from its log why it ended. ``environment`` is its whole environment
-    besides PATH.
+    ``complaint`` extracts from the program's log why the program ended. ``environment`` has all of
+    its environment variables but PATH.
     """
 
     name: str

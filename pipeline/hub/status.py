@@ -18,17 +18,17 @@ from pipeline.hub.state import State, read_state
 from pipeline.model import Frozen
 
 _HEARTBEATS = '{__name__=~"nightshift_(publish|night)_timestamp_seconds"}'
-"""A few series that every night and every publishing extends."""
+"""Selector of the series that get a sample from every night and every publishing."""
 _PATIENCE = "90d"
-"""How far back their samples are searched."""
+"""How far back samples of these series are searched."""
 
 
 class HubStatus(Frozen):
     """The status of a hub; ``state`` is None if no hub runs here.
 
-    ``version`` is of the Prometheus at ``url``, whoever runs it, None without one. ``bytes`` is the
-    size of its data, None if that is not readable. ``newest`` is the time of the newest sample from
-    a night or the publisher.
+    ``version`` is the version of the Prometheus at ``url``, whoever runs it; None if none answers.
+    ``bytes`` is the size of its data; None if the data are not readable. ``newest`` is the time of
+    the newest sample from a night or the publisher.
     """
 
     state: State | None
@@ -71,7 +71,7 @@ def _newest(at: Address) -> datetime | None:
 
 
 def _data(at: Address, path: str, **parameters: str) -> dict[str, Any]:
-    """Return the data in an answer of Prometheus; empty if it is not one."""
+    """Return the data that Prometheus answers to a request; empty without a valid answer."""
     answer = ask(at, f"/api/v1/{path}", **parameters)
     try:
         return dict(json.loads(answer)["data"]) if answer is not None else {}

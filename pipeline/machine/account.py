@@ -29,15 +29,21 @@ class Account(Frozen):
     switch: bool
 
     def command(
-        self, *argv: str, processors: tuple[int, ...] = (), death_signal: str = "QUIT"
+        self,
+        *argv: str,
+        processors: tuple[int, ...] = (),
+        death_signal: str = "QUIT",
+        limit: Sequence[str] = (),
     ) -> list[str]:
         """Return a command that runs as this account, and ends when nightshift ends.
 
         The command runs on the given processors. ``death_signal`` ends it; by default SIGQUIT, at
-        which a DBMS shuts down at once and cleans up.
+        which a DBMS shuts down at once and cleans up. ``limit`` is the beginning of a command that
+        runs with limited memory.
         """
         identity = ["--reuid", str(self.uid), "--regid", str(self.gid), "--init-groups"]
-        return contained(argv, processors, death_signal, identity=identity if self.switch else [])
+        switch = identity if self.switch else []
+        return [*limit, *contained(argv, processors, death_signal, identity=switch)]
 
     def own(self, folder: Path) -> None:
         """Make ``folder`` private to this account; create it with its parents."""

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,9 +17,11 @@ from pydantic import Field
 
 from pipeline.machine.disturbance.base import Disturbance, DisturbanceKind
 from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.memory_limit import drop_cached, memory_limit
 from pipeline.machine.ports import free_port
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import ATTEMPTS, HarnessError, client_error, server_end
+from pipeline.measure.placement import TaskSeparation
 from pipeline.measure.progress import Watcher
 from pipeline.measure.step import Executed, execute
 from pipeline.measure.workspace import Workspace
@@ -113,6 +115,7 @@ class Execution:
         self._folder = Path()
         self._profile: Profile | None = None
         self._notes: list[str] = []
+        self._limit: tuple[str, ...] = ()
 
     @property
     def failed_steps(self) -> int:
@@ -173,15 +176,24 @@ class Execution:
         return write_bundle(bundles, manifest, self._files)
 
     def _on_server(self, folder: Path) -> None:
+        with ExitStack() as stack:
+            if memory := self._cell.workload.memory_bytes:
+                self._limit = stack.enter_context(memory_limit(memory))
+            self._on_limited_server(folder)
+
+    def _on_limited_server(self, folder: Path) -> None:
         try:
-            template = self._workspace.template(self._build)
+            options = self._target.initial_options(self._cell.config)
+            template = self._workspace.template(self._build, options)
             placement = Placement(
                 folder=folder,
                 # Chosen as late as possible: creating a template can take minutes.
                 port=self._bench.port or free_port(),
-                processors=self._bench.pinning.server,
+                processors=(*self._bench.pinning.server, *self._bench.pinning.background),
+                background=self._bench.pinning.background,
                 account=self._workspace.account,
                 instrument=self._instrument(),
+                limit=self._limit,
             )
             with self._phase("start"):
                 server = self._target.start(self._build, self._config(), template, placement)
@@ -235,6 +247,8 @@ class Execution:
                 case Maintain():
                     with self._phase("maintenance"):
                         server.maintain(self._family.tables(self._cell.workload))
+                        if self._limit and server.pid is None:
+                            drop_cached(self._folder / "data")
                         time.sleep(action.rest)
                     # Once, after the last maintenance: reads use these plans, with its statistics.
                     if at == maintained[-1]:
@@ -357,6 +371,8 @@ class Execution:
         probes = all_probes(server.pid, client) if server.pid else all_probes(client)
         if server.activity is not None:
             probes.append(DbmsActivity(*server.activity, refusal=ServerError))
+        if self._bench.pinning.background:
+            probes.append(TaskSeparation(server.pid or client, server.serves, self._bench.pinning))
         return probes
 
     def _profiled(self, server: Server, client: int) -> list[Probe]:
@@ -470,8 +486,8 @@ class Execution:
             return begins
 
         done = execute(
-            command,
-            pinning.client if server.pid else (*pinning.server, *pinning.client),
+            command if server.pid else (*self._limit, *command),
+            pinning.client if server.pid else pinning.embedded,
             probes,
             started,
             measure=timing.measured,

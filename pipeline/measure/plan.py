@@ -8,9 +8,10 @@ from itertools import product
 from types import MappingProxyType
 
 from pipeline.config import Config, ConfigFile, WorkloadSection
+from pipeline.machine.pinning import pinned
 from pipeline.measure.build_options import build_options, check_options
 from pipeline.measure.discover import Discovered, offer_of, revisions_of_line
-from pipeline.measure.server_configs import check_configs, server_config
+from pipeline.measure.server_configs import check_configs, server_config, with_memory
 from pipeline.model import (
     Cell,
     Frozen,
@@ -285,6 +286,7 @@ def make_plan(
         for index, section in enumerate(config.workload):
             if section.lines and line.name not in section.lines:
                 continue
+            _check_pin(file, index, section, measuring)
             for clients in section.clients:
                 workload = _workload(file, ("workload", index), section, clients)
                 options = build_options(line, offer.supply)
@@ -315,6 +317,17 @@ def make_plan(
             )
         )
     return Plan(lines=tuple(lines), repetitions=config.night.repetitions)
+
+
+def _check_pin(
+    file: ConfigFile, index: int, section: WorkloadSection, machines: Sequence[Machine]
+) -> None:
+    """Refuse processors in a workload that a machine does not have."""
+    for machine in machines if section.pin else ():
+        try:
+            pinned(section.pin, range(machine.cores))
+        except ValueError as error:
+            raise file.problem(("workload", index, "pin"), str(error)) from error
 
 
 def make_cell(
@@ -380,7 +393,7 @@ def _server_config(
     name = section.configs.get(revision.target, section.config)
     at = "configs" if revision.target in section.configs else "config"
     try:
-        return server_config(file, name, revision, machine)
+        return server_config(file, name, revision, with_memory(machine, section.memory))
     except UserError as error:
         raise file.problem(("workload", index, at), str(error)) from error
 
@@ -410,7 +423,7 @@ def _workload(
         raise file.problem((*table, "options", error.option), str(error)) from error
     except ValueError as error:
         raise file.problem((*table, "measure"), str(error)) from error
-    workload = workload.model_copy(update=section.measured_how)
+    workload = workload.model_copy(update=section.measured_how(file.config.machine.pin))
     if workload.mode is Mode.COUNT:
         for step in workload.steps:
             if not family.counted_events(step, workload):

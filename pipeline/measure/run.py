@@ -15,7 +15,8 @@ from pydantic import TypeAdapter
 from pipeline.files.atomic_write import write_atomically
 from pipeline.files.json_file import read_json
 from pipeline.machine.disturbance.guard import Guard
-from pipeline.machine.pinning import available, choose
+from pipeline.machine.memory_limit import check_memory_limits
+from pipeline.machine.pinning import available
 from pipeline.measure.attempts import Attempts
 from pipeline.measure.build import Builder, NotBuiltError
 from pipeline.measure.counted_execution import CountedExecution
@@ -23,6 +24,7 @@ from pipeline.measure.counted_runs import count_all
 from pipeline.measure.execution import Bench, Execution
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import BROKEN, HarnessError
+from pipeline.measure.placement import cores_here, placement
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Build, Cell, Frozen, Machine, Mode, Pinning
@@ -151,7 +153,6 @@ def run_all(
     watcher: Watcher,
     guard: Guard,
     *,
-    pin: bool,
     port: int,
     preflight: Callable[[Mode], dict[str, str]],
     on_bundle: Callable[[Cell, int, Path], None],
@@ -165,7 +166,9 @@ def run_all(
     server. A run that ends with a harness error is attempted again after the others. Returns why
     runs have no bundle, by their names.
     """
-    processors = available()
+    if any(cell.workload.memory_bytes for cell, _ in runs):
+        check_memory_limits()
+    processors, cores = available(), cores_here()
     tools = {
         name: version
         for family in {cell.workload.family for cell, _ in runs}
@@ -199,7 +202,7 @@ def run_all(
         warned = preflight(Mode.TIME) if timed else {}
         while (run := attempts[1].take()) is not None:
             cell, repetition = run
-            pinning = choose(cell.workload.scale.clients, processors) if pin else Pinning()
+            pinning = placement(cell, cores)
             if pinning.harness:
                 os.sched_setaffinity(0, pinning.harness)
             try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pipeline.files import lock
 from pipeline.machine.account import Account
 from pipeline.machine.lease import Lease, machine_lease
-from pipeline.model import Build
+from pipeline.model import Build, digest
 from pipeline.targets import find_target
 from pipeline.text.errors import UserError
 
@@ -75,12 +75,16 @@ class Workspace:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def template(self, build: Build) -> Path:
-        """Return the empty database of a build; it is created on the first call."""
-        folder = self._templates / build.target / build.hash
+    def template(self, build: Build, options: Sequence[str] = ()) -> Path:
+        """Return the empty database of a build; it is created on the first call.
+
+        ``options`` are those of a configuration that count when it is created.
+        """
+        layout = f"-{digest(list(options))[:8]}" if options else ""
+        folder = self._templates / build.target / f"{build.hash}{layout}"
         # Counted runs of one build begin at once.
         with self._making:
             if not folder.exists():
                 self._templates.mkdir(parents=True, exist_ok=True)
-                find_target(build.target).template(build, folder, self.account)
+                find_target(build.target).template(build, folder, self.account, options)
         return folder

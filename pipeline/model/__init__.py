@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from pipeline.model.base import MOST, Frozen, digest
 from pipeline.model.builds import Build, BuildOptions, Provenance, Revision, ServerConfig, Supply
-from pipeline.model.cells import Cell, Control, Mode, OptionValue, Scale, Step, Workload
+from pipeline.model.cells import (
+    MEASURED_HOW,
+    Cell,
+    Control,
+    Mode,
+    OptionValue,
+    Scale,
+    Step,
+    Workload,
+)
 from pipeline.model.changes import (
     Contribution,
     CreepParts,
@@ -27,6 +36,7 @@ from pipeline.model.changes import (
 )
 from pipeline.model.counts import CallCost, FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.machines import (
+    WAIT_FIELD,
     Connection,
     Disk,
     FieldKind,
@@ -51,7 +61,9 @@ from pipeline.model.runs import (
 
 __all__ = [
     "BUNDLE_SCHEMA",
+    "MEASURED_HOW",
     "MOST",
+    "WAIT_FIELD",
     "Background",
     "Build",
     "BuildOptions",

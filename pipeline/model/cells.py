@@ -52,6 +52,11 @@ class Workload(Frozen):
     profile of the server during steps. A profile costs performance, so it makes a separate
     workload. In the ``mode`` count, every step runs a fixed number of operations under an
     instruction counter; ``cache_simulation`` also counts the misses of simulated caches.
+
+    ``placed_for`` is the number of clients that decides on the processors: the largest of a
+    scale-up, so that all of it has one placement. ``pin`` names the processors instead. Both are
+    unset where nothing is pinned by the work, as in all bundles of an older nightshift.
+    ``memory_bytes`` is the memory that the DBMS may use, page cache included; 0 for all.
     """
 
     family: str
@@ -63,11 +68,18 @@ class Workload(Frozen):
     profile: bool = False
     mode: Mode = Mode.TIME
     cache_simulation: bool = False
+    placed_for: int = Field(default=0, ge=0, le=MOST)
+    pin: str = ""
+    memory_bytes: int = Field(default=0, ge=0)
 
     @cached_property
     def hash(self) -> str:
         """A digest: workloads with equal digests measure the same."""
         return digest(self.model_dump(mode="json", exclude_defaults=True))
+
+
+MEASURED_HOW = ("profile", "mode", "cache_simulation", "placed_for", "pin", "memory_bytes")
+"""The fields of a workload that say how its steps are measured, whichever they are."""
 
 
 class Control(Frozen):

@@ -54,11 +54,21 @@ class Machine(Frozen):
 
 
 class Pinning(Frozen):
-    """Which processors the server, the client and nightshift itself may use."""
+    """Which processors the server, the client and nightshift itself may use.
+
+    ``background`` are those of the server's work beside statements. Without any, the server's
+    processors are for both, as in all bundles of an older nightshift.
+    """
 
     server: tuple[int, ...] = ()
     client: tuple[int, ...] = ()
     harness: tuple[int, ...] = ()
+    background: tuple[int, ...] = Field(default=(), exclude_if=lambda processors: not processors)
+
+    @property
+    def embedded(self) -> tuple[int, ...]:
+        """The processors of a load generator that contains the DBMS."""
+        return tuple(sorted({*self.server, *self.client, *self.background}))
 
 
 class FieldKind(StrEnum):
@@ -74,6 +84,11 @@ class SampledField(NamedTuple):
     name: str
     kind: FieldKind
     unit: str
+
+
+WAIT_FIELD = "dbms.wait:"
+"""Prefix of sampled fields that count the sessions whose statements wait for one event, for example
+``dbms.wait:Lock:transactionid``. An event for which no session waits is missing."""
 
 
 class ProbeSample(NamedTuple):

@@ -43,7 +43,10 @@ class DirectorySink:
         try:
             return self._report_all(causes, words, suspected=suspected)
         except OSError as error:
-            raise UserError(f"{self._folder} cannot be written: {error.strerror}") from error
+            raise UserError(
+                f"{self._folder} cannot be written: {error.strerror}; correct this, or set "
+                "folder in [notify] to another one"
+            ) from error
 
     def _report_all(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         if self._show is None:

@@ -20,7 +20,7 @@ from pipeline.text.markdown import BREAK, inert
 from pipeline.text.units import show_figure
 
 ROWS = 5
-"""Figures in a message, worst first."""
+"""Maximum number of figures in a message, worst first."""
 
 HEADER = 150
 """Maximum length of a Slack header, in characters."""
@@ -35,7 +35,7 @@ _HAPPENED = {
     ChangeKind.JOINED: "another regression with the same cause",
     ChangeKind.REOPENED: "reopened",
 }
-"""Additions to the title by the state of the regression."""
+"""Additions to the title by the kind of change."""
 
 
 class SlackSink(MessageSink):

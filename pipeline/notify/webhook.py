@@ -23,7 +23,7 @@ VERSION = 1
 """Version of the message format; later additions keep the version."""
 
 MOST_SHIFTS = 100
-"""Series of a regression in a message, worst first."""
+"""Maximum number of series of a regression in a message, worst first."""
 
 SHORTEST_SECRET = 8
 """Minimum length of a value in the address that is treated as a secret: shorter ones are parts of

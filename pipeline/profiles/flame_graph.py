@@ -20,6 +20,8 @@ FONT, LETTER = 11.0, 6.7
 """Height of the letters, and width of one: all are equally wide."""
 NARROWEST = 0.2
 """Pixels below which a frame is left out: nobody could see or point at it."""
+LEAST_FULL = 0.01
+"""Smallest change of an operation's cost that is drawn in full colour; less stays pale."""
 SHORTEST = 3
 """Letters below which a name is not written into its frame."""
 
@@ -72,7 +74,7 @@ def difference_graph(
     def gain(frame: _Frame) -> float:
         return frame.samples / root.samples - frame.before
 
-    most = max((abs(gain(frame)) for frame in _below(root)), default=0.0)
+    most = max(LEAST_FULL, *(abs(gain(frame)) for frame in _below(root)))
     return _picture(
         root,
         title,
@@ -147,5 +149,4 @@ RED, BLUE = 0, 220
 
 def _gained(gain: float, most: float) -> str:
     """Return the colour of a change: red for more, blue for less, white for none."""
-    part = abs(gain) / most if most else 0.0
-    return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * part)}%)"
+    return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * abs(gain) / most)}%)"

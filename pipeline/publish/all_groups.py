@@ -62,14 +62,14 @@ def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
     """Return the samples to send first: how many samples were refused so far.
 
     Prometheus (2.42 at least) needs the newest sample first. It compacts the samples in memory once
-    they span three hours, and old samples followed by newer ones do. After a newest sample all
+    they span three hours, as old samples followed by newer ones do. After the newest sample all
     others count as late, and are compacted later.
     """
     return [_now("publish_refused_samples", pipeline, at, float(refused))]
 
 
 def closing(pipeline: str, at: datetime, reaped: datetime | None) -> list[TimeSeries]:
-    """Return the last series to send: when everything was published, and last ``reaped``."""
+    """Return the last series to send: the times of the publishing and of the last reaping."""
     sent = [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
     if reaped is not None:
         sent.append(_now("reap_timestamp_seconds", pipeline, at, reaped.timestamp()))

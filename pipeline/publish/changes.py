@@ -59,7 +59,7 @@ def regression_facts(known: Iterable[KnownRegression]) -> Iterator[Fact]:
 
 
 def _states(row: KnownRegression) -> Mapping[int, RegressionState]:
-    """Return since when a regression was in which state, in milliseconds.
+    """Return the states of a regression by the times at which they began, in milliseconds.
 
     Of two states with the same start, as after a new finding with an immediate recovery, the later
     one counts.

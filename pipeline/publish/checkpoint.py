@@ -41,7 +41,7 @@ class GroupCheckpoint(NamedTuple):
 
 
 class Position:
-    """What one receiver has got of one results folder."""
+    """The record of what one receiver has received from one results folder."""
 
     def __init__(self, connection: sqlite3.Connection, receiver: str) -> None:
         self._connection, self._receiver = connection, receiver
@@ -98,7 +98,8 @@ def opened(results: Path, receiver: str) -> Iterator[Position]:
         connection = sqlite3.connect(path, timeout=_PATIENCE)
     except (OSError, sqlite3.Error) as error:
         raise UserError(
-            f"the record of what was published, {path}, cannot be opened: {error}"
+            f"the record of what was published, {path}, cannot be opened ({error}); check its "
+            "permissions"
         ) from error
     try:
         # The lock lasts until this process ends, however it ends.

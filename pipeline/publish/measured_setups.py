@@ -1,4 +1,4 @@
-"""What was measured on a line, setup by setup, before any value is read."""
+"""The runs of a line by setup and revision, read without their values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ VERSION_LENGTH = 8
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-"""How much later than its first run a revision's time may be: clocks and time zones differ."""
+"""The most that a revision's time may be after its first run: clocks and time zones differ."""
 _APART = timedelta(seconds=1)
-"""Distance between revisions with the same time: more than the corrections, of a millisecond each,
-add up to."""
+"""The distance at which revisions with the same time are published. It must exceed the sum of all
+corrections, which take a millisecond each."""
 
 _AT_ONCE = 100
-"""Runs whose values one statement reads."""
+"""Number of runs whose values one SQL statement reads."""
 
 
 class PublishedSetup(NamedTuple):
     """The labels that all time series of a setup have in common.
 
-    ``mode`` is empty for timed steps, so that their series are the same as before counts.
+    ``mode`` is empty for timed steps, so that their series keep the labels from before counted
+    steps existed.
     """
 
     line: str
@@ -117,7 +118,7 @@ class MeasuredSetup:
 
 
 def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
-    """Return what was measured on the lines of a plan, without reading values."""
+    """Return the runs on the lines of a plan, setup by setup, without reading values."""
     heads = run_heads(store)
     return [measured for line in plan.lines for measured in _along(line, heads)]
 
@@ -125,8 +126,8 @@ def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
 def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
     """Yield the values of runs that are published.
 
-    For a step that failed its SLA, these are only the values that the SLA is about: its other
-    figures are of another load.
+    For a step that failed its SLA, these are only the metrics of the SLA: its other figures were
+    measured under another load.
     """
     for start in range(0, len(runs), _AT_ONCE):
         for value in values_of(store, [run.run_id for run in runs[start : start + _AT_ONCE]]):

@@ -38,8 +38,8 @@ RUN, REVISION, VERSION = "run", "revision", "version"
 class PublishedMetric(NamedTuple):
     """How a metric is published: its name and its unit.
 
-    ``name`` is the end of the names. ``factor`` converts values to the base unit in the name.
-    ``labels`` distinguish it from other metrics with the same name.
+    ``name`` is the common end of its published names. ``factor`` converts values to the base unit
+    in the name. ``labels`` distinguish it from other metrics with the same name.
     """
 
     name: str
@@ -154,8 +154,8 @@ COMPARED = ("qps", "nopm", "cpu_us/o", "server_cs/o", "latency_p95", "sla", "ins
 """The metrics also published with the revision as a label; each adds a series per revision."""
 
 RELATIVE = "relative_throughput_ratio"
-"""rQPS: throughput over that of the line's first revision with the series. ``stat`` is ``median``
-and, if both have several runs, ``low`` and ``high``."""
+"""rQPS: throughput divided by that of the line's first revision with this series. The label
+``stat`` is ``median`` and, if both revisions have several runs, also ``low`` and ``high``."""
 
 
 class Other(Frozen):

@@ -1,4 +1,4 @@
-"""Publish by time of the revision: medians of its runs, and relative QPS with its interval."""
+"""Publish values at the time of their revision: medians of its runs, and relative QPS."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Figures = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 def revision_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
     """Yield the samples of each revision of each setup, in line order.
 
-    A revision without a known time is in no series by that time. Its series with the revision as a
-    label use the time of its first run.
+    A revision whose time is unknown has no samples at the time of the revision. Its series with the
+    revision as a label have the time of its first run.
     """
     for measured in setups:
         # The base is the same for every revision, so it is read once.

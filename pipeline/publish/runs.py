@@ -1,4 +1,4 @@
-"""Publish by time of the run: its values, and what the DBMS did beside the statements."""
+"""Publish values at the time of their run: its figures, and the DBMS's background activity."""
 
 from __future__ import annotations
 

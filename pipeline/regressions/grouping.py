@@ -78,7 +78,7 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
         if not shifts:
             raise UserError(
                 f"regression {regression.fingerprint} has no series that was measured in mode "
-                f"{mode}"
+                f"{mode}; choose the other mode"
             )
     if not shifts:
         raise UserError(

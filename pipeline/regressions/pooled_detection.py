@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from changepoint import Pooled, PooledMember, SharedChange, pooled
 from pipeline.model import RegressionKind, SeriesKey, Shift
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
 from pipeline.regressions.rules import Rules
+from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.regressions.shifts import MOST_LOST, first_possible
 from pipeline.storage.series import Floats, Ints, Series
 
@@ -50,13 +51,13 @@ def shared_shifts(
     series: Sequence[Series],
     own: Iterable[Shift],
     rules: Rules,
-    look: Callable[[Window], Pooled] = search_window,
+    once: Once = compute_anew,
 ) -> list[Shift]:
     """Return the shifts that show only when the series of the same runs are pooled.
 
-    ``own`` are the shifts found in single series; they are not returned again. ``look`` searches a
-    window. A series takes part in a shared change if its own 95 % interval excludes zero and the
-    change is large enough to report.
+    ``own`` are the shifts found in single series; they are not returned again. ``once`` may have
+    the results of earlier nights. A series takes part in a shared change if its own 95 % interval
+    excludes zero and the change is large enough to report.
     """
     known: dict[SeriesKey, list[Shift]] = {}
     for shift in own:
@@ -64,7 +65,7 @@ def shared_shifts(
     shifts = []
     for group in _groups(series):
         for window in _windows(group, rules.alarms_per_1000(len(series))):
-            for change in look(window).changes:
+            for change in _shared_changes(window, once):
                 if not window.first <= int(change.position) < window.last:
                     continue
                 for member in change.members:
@@ -73,6 +74,18 @@ def shared_shifts(
                         shift = _shift(one, change, member)
                         shifts += [] if _known(shift, known.get(one.key, [])) else [shift]
     return shifts
+
+
+def _shared_changes(window: Window, once: Once) -> Sequence[SharedChange]:
+    """Return the changes that the series of a window share."""
+    parts = (
+        "window",
+        str(window.alarms_per_1000),
+        window.positions.tobytes(),
+        window.values.tobytes(),
+    )
+    found = once(parts, lambda: search_window(window).to_dict())
+    return Pooled.from_dict(found).changes
 
 
 def setup_of(key: SeriesKey) -> Setup:

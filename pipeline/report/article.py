@@ -25,10 +25,11 @@ from pipeline.text.units import plural
 from pipeline.workloads import find_family
 
 EVIDENCE = ("cpu_us/o", "cs/o", "rKB/o", "wKB/o", "instructions/o")
-"""What is shown beside a changed step, as a ratio to the base: CPU, context switches, I/O."""
+"""The metrics beside a changed step, as ratios to the base: CPU, context switches, I/O."""
 
 _MOST_SETTINGS = 40
-"""Rows of a table of changed settings; a longer one says how many it leaves out."""
+"""Maximum number of rows in a table of changed settings; a longer one says how many it leaves
+out."""
 
 
 class ArticleColumn(NamedTuple):

@@ -17,13 +17,14 @@ from pipeline.text.units import plural, show_duration, show_figure, show_percent
 NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
-"""Smallest visible change from which a figure shows nothing: only a doubling would be visible."""
+"""Limit of the smallest visible change (relative): with 1.0, only a doubling would be visible."""
 
 MOST_SAME = 8
-"""Unchanged figures shown in a pull request; further ones are folded."""
+"""Maximum number of visible unchanged figures in a pull request; further ones are folded."""
 
 MOST_FUNCTIONS = 5
-"""Functions shown of a changed step in a pull request: the largest parts of its change."""
+"""Maximum number of functions of a changed step in a pull request: the largest parts of its
+change."""
 
 _HEADS = ("step", "metric", "ratio", "interval", "verdict", "could see", "blocks")
 
@@ -226,7 +227,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _remarks(comparison: TwoSideComparison, growth: Sequence[str]) -> list[str]:
-    """Return how a comparison was measured, ``growth``, and what it could not have shown."""
+    """Return remarks: how the comparison was measured, ``growth``, which changes it can miss."""
     ratio = f"Ratio is head / base; {directions(comparison.rows)}."
     found = [f"{ratio} {how_measured(comparison)}", *growth, *findings(comparison)]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]
@@ -256,7 +257,7 @@ def how_measured(comparison: TwoSideComparison) -> str:
 
 
 def findings(comparison: TwoSideComparison) -> list[str]:
-    """Return what the machine did, and notes on figures."""
+    """Return sentences about changes of the machine, and about single figures."""
     answer = comparison.answer
     found = [
         f"the control changed: {each}; everything was measured again."

@@ -11,13 +11,13 @@ from pipeline.text.markdown import cell, code, fenced
 from pipeline.text.units import plural, show_figure
 
 IN_FULL = 3
-"""Steps shown with all evidence; of further steps, only the class is shown."""
+"""Maximum number of steps with all evidence; of further steps, only the class is shown."""
 
 MOST_SETTINGS = 15
-"""Changed settings to list, the most suspect first."""
+"""Maximum number of listed changed settings, the most suspect first."""
 
 MOST_FUNCTIONS = 10
-"""Functions to list, those with the largest increase."""
+"""Maximum number of listed functions, those with the largest increase."""
 
 LEAST_GAIN = 0.05
 """The share of the largest increase below which a function is not listed."""

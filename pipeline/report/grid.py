@@ -48,8 +48,8 @@ class GridRow(Frozen):
 class TableSection(Frozen):
     """The rows of a table below one row of headings.
 
-    ``of`` is what the rows share: their group, step or dbms. ``title`` is the line above the heads
-    and ``stub`` is the head of the rows' names; either may be empty.
+    ``of`` names what the rows share: their group, step or dbms. ``title`` is the line above the
+    heads, and ``stub`` is the head of the column with the rows' names; either may be empty.
     """
 
     of: str
@@ -65,9 +65,10 @@ class Grid(Frozen):
     ``metric`` is the metric of all values; it is empty if they differ, and ``what`` then describes
     them. ``base`` is the column that values were divided by, None for absolute values. ``columns``
     are the revisions of the table, in rows or columns. ``rows_are`` and ``sections_are`` are the
-    kinds of rows and sections, ``names`` is where the rows' names stand. ``legend`` explains heads,
-    ``notes`` are the footnotes. With ``numbered``, heads too long for their columns are replaced by
-    col-N. ``decimals`` are the requested ones.
+    kinds of rows and sections. ``names`` says whether the rows' names are in the first or in the
+    last column. ``legend`` explains heads, ``notes`` are the footnotes. With ``numbered``, heads
+    too long for their columns are replaced by col-N. ``decimals`` is the requested number of
+    decimals.
     """
 
     title: str

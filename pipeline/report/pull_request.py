@@ -32,10 +32,10 @@ from pipeline.text.markdown import code, inert
 from pipeline.text.units import plural, show_percent
 
 MOST_STEPS = 3
-"""Worst steps that the reproduction command measures."""
+"""Maximum number of steps that the reproduction command measures, the worst ones."""
 
 MOST_NOTES = 50
-"""Annotations that GitHub accepts in one request."""
+"""Maximum number of annotations that GitHub accepts in one request."""
 
 LEAST_SHOWN = 0.0005
 """Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
@@ -97,7 +97,7 @@ class MessageContext(NamedTuple):
 
 
 NO_CONTEXT = MessageContext()
-"""Nothing is known beside the measurement."""
+"""A context for a text that shows nothing beside the measurement."""
 
 
 def message_of(
@@ -108,8 +108,8 @@ def message_of(
 ) -> Words:
     """Return the text about a pull request that was measured.
 
-    Everything is computed from the runs. ``smallest`` is the smallest change that matters; by
-    default as measured.
+    Everything is computed from the runs. ``smallest`` is the smallest change that matters, by
+    default that of the measurement.
     """
     comparison = measured.comparison(smallest)
     title, outcome = _title(comparison), outcome_of(comparison)
@@ -126,7 +126,7 @@ def message_of(
         *function_tables(comparison),
         "\n\n".join([*findings(comparison), _how(comparison)]),
         "",
-        *_links(context),
+        *_links(context, graphs=measured.mode == "count"),
         "To measure it again, in a clone of this repository and with nightshift installed:",
         "",
         *(f"    {line}" for line in [*fetch, reproduce]),
@@ -138,7 +138,7 @@ def message_of(
 def message_without_result(
     outcome: PullRequestOutcome, reason: str, context: MessageContext = NO_CONTEXT
 ) -> Words:
-    """Return the text for a pull request that was not measured; ``reason`` is plain."""
+    """Return the text for a pull request that was not measured; ``reason`` is plain text."""
     said = plain(reason)
     name = f"{outcome[0].upper()}{outcome[1:]}"
     body = [
@@ -168,9 +168,12 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
     return WaitingText(title, "\n".join(body))
 
 
-def _links(context: MessageContext) -> list[str]:
-    """Return the pages beside the text as a paragraph."""
-    pages = [("run, log and raw measurements", context.run_page), ("trends", context.trends)]
+def _links(context: MessageContext, *, graphs: bool = False) -> list[str]:
+    """Return the links to run and trends; ``graphs`` says that the run has flame graphs."""
+    parts = (
+        "run, log, flame graphs and raw measurements" if graphs else "run, log and raw measurements"
+    )
+    pages = [(parts, context.run_page), ("trends", context.trends)]
     found = [f"[{name}](<{page}>)" for name, page in pages if page]
     return [f"See also: {', '.join(found)}.", ""] if found else []
 
@@ -198,7 +201,7 @@ def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
 
 
 def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
-    """Return the command that repeats the measurement of what changed most.
+    """Return the command that measures the steps again that changed most.
 
     It runs in a clone of the repository that has both commits.
     """

@@ -113,8 +113,8 @@ def position_of(title: str, columns: Sequence[Column], base: str) -> int:
 def relative_to(table: Table, base: str) -> Table:
     """Return a table with all values divided by those of the base column.
 
-    ``base`` is a label or published name of a column, by default the first. A step that it lacks
-    has no relative values. Raises UserError for an unknown base.
+    ``base`` is a label or published name of a column, by default the first. A step without a value
+    in the base column has no relative values. Raises UserError for an unknown base.
     """
     at = position_of(table.title, table.columns, base)
     return table.model_copy(

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Engine
 
 from pipeline.experiments.table_columns import ChosenColumn
+from pipeline.machine.pinning import show_pinning
 from pipeline.measure.plan import LONG, NEWEST, Line
-from pipeline.model import Cell, StepStatus, Workload
+from pipeline.model import Cell, Pinning, StepStatus, Workload
 from pipeline.report.grid import MARK_SIGN, SLA_SIGN
 from pipeline.report.relative import Column, Table, absolute_table
 from pipeline.storage.measurements import MeasurementRow, rows
@@ -46,7 +47,7 @@ class MeasuredSubject:
     metrics: tuple[str, ...]
     remarks: tuple[StepRemark, ...]
     read: Callable[[Sequence[str]], Iterable[MeasurementRow]]
-    """the measurements in some metrics"""
+    """returns the measurements of the given metrics"""
     groups: tuple[str, ...] = GROUPS
     """the order of the groups; others follow"""
     caveats: tuple[str, ...] = ()
@@ -110,9 +111,9 @@ def newest_revisions(
 ) -> tuple[Line, int]:
     """Return a line with only its first, its base and its newest measured revisions.
 
-    ``measured`` has (target, label) of every measured revision. A line of at most ``long`` of them
-    is returned whole. The number beside it says how many are left out. The first one is the usual
-    base of a table.
+    ``measured`` has (target, label) of every measured revision. A line of at most ``long`` measured
+    revisions is returned whole. Also returned is the number of revisions that are left out. The
+    first revision is kept as the usual base of a table.
     """
     found = [label for label in line.positions if line.imported or (line.target, label) in measured]
     if len(found) <= long:
@@ -229,7 +230,7 @@ def _chosen_subject(
 
 
 def _distinct(subjects: Sequence[MeasuredSubject]) -> list[MeasuredSubject]:
-    """Return subjects whose titles tell the numbers of clients where names repeat."""
+    """Return subjects; where names repeat, their titles include the number of clients."""
     names = [subject.name for subject in subjects]
     return [
         replace(
@@ -248,12 +249,20 @@ def _placed_otherwise(measured: Mapping[str, RunRow]) -> tuple[str, ...]:
     return tuple(
         f"{label} ran on other cores than {first[0]}: {_cores(last)}, not {_cores(first[1])}"
         for label, last in others
-        if last.pinning != first[1].pinning
+        if _measured_on(last) != _measured_on(first[1])
     )
 
 
+def _measured_on(row: RunRow) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the processors that serve clients, and those of the load generator.
+
+    How many more the background work has depends on the configuration.
+    """
+    return row.pinning.get("server", ()), row.pinning.get("client", ())
+
+
 def _cores(row: RunRow) -> str:
-    return "; ".join(f"{part} {cores}" for part, cores in row.pinning.items()) or "not pinned"
+    return show_pinning(Pinning.model_validate(row.pinning))
 
 
 def _published_base(workload: Workload, columns: Iterable[Column]) -> Column | None:

@@ -1,4 +1,4 @@
-"""The data files of the site, as scripts, because a page opened from disk cannot load others."""
+"""The data files of the site. They are scripts: a page opened from disk loads no other files."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _trend(trend: Trend, changes: ChangesByPlace) -> dict[str, Any]:
 
 
 def _change(trend: Trend, point: ShownChange) -> dict[str, Any]:
-    """Return a change point with numbers of measured revisions, as charts count them."""
+    """Return a change point as JSON, with positions counted among the measured revisions."""
     last = len(trend.positions) - 1
     at, earliest, latest = (
         min(bisect_left(trend.positions, position), last)

@@ -14,10 +14,12 @@ from pipeline.site.trends import Floats, Trend
 from pipeline.storage.functions import FunctionRange, function_costs, function_ranges
 
 MOST_LARGE = 8
-"""Functions of a step that are shown because their own cost is largest at some revision."""
+"""Number of functions of a step that are shown because their own cost is largest at some
+revision."""
 
 MOST_CHANGED = 4
-"""Further functions that are shown because their own cost differs most between revisions."""
+"""Number of further functions that are shown because their own cost differs most between
+revisions."""
 
 
 class StepFunctions(NamedTuple):

@@ -116,7 +116,7 @@ def view_groups(trend: Trend) -> list[dict[str, Any]]:
 
 
 def relative(medians: Floats) -> Floats:
-    """Return values divided by that of the first revision; nan if that has none."""
+    """Return values divided by that of the first revision; NaN if it has no value."""
     base = np.where(medians[:, :1] == 0, np.nan, medians[:, :1])
     ratios: Floats = (medians / base).astype(np.float32, copy=False)
     return ratios

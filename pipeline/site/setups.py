@@ -1,4 +1,4 @@
-"""In which order pages show the setups, steps and metrics of a line."""
+"""The order in which pages show the setups, steps and metrics of a line."""
 
 from __future__ import annotations
 

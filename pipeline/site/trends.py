@@ -22,7 +22,7 @@ from pipeline.storage.runs import RunHead
 from pipeline.storage.steps import StepFailure, failures
 
 KEPT_METRICS = (*SHOWN_METRICS, "inserts_target", "deletes_target")
-"""The metrics of the page, and those that a rate is compared with."""
+"""The metrics that pages show, and the target rates of background work."""
 
 
 Floats = npt.NDArray[np.float32]
@@ -109,9 +109,9 @@ def kept_metrics(lines: Iterable[Line]) -> tuple[str, ...]:
 class Trends:
     """Reads the results of lines from the store as trends.
 
-    They are read from the store once, in the ``metrics``. With a ``results`` folder, only what is
-    new since the last time is read from the store; with ``save`` it is kept there for the next
-    time.
+    The values of the ``metrics`` are read from the store once. With a ``results`` folder, values
+    that an earlier process has saved there are not read from the store again; with ``save``, the
+    values are saved there.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Trends:
     def _trend(
         self, line: Line, setup: LineSetup, cells: Sequence[Cell], own: Sequence[int]
     ) -> Trend:
-        """Return the trend of some of the runs."""
+        """Return the trend of one setup of a line; ``own`` are the indices of its runs."""
         heads = self._columns.heads
         position = {revision.label: place for place, revision in enumerate(line.revisions)}
         own = sorted(own, key=lambda at: (position[heads[at].revision], heads[at].repetition, at))

@@ -61,15 +61,16 @@ def write_site(
 ) -> Path:
     """Write the site of a plan into ``folder`` and return its first page.
 
-    ``detected`` is what the last detection found, ``known`` the regressions of the store,
-    ``night`` the report, ``now`` the time with its zone. ``issues`` are the files of regressions
-    by fingerprint, for links. ``events`` are those of the machines, the newest first.
-    ``explanations`` are the explained regressions, each with a page of its own. ``tables`` are
-    those of chosen columns, which have a page together.
+    ``detected`` is what the last detection found, ``known`` the regressions of the store, ``night``
+    the report, ``now`` the time with its zone. ``issues`` are the files of regressions by
+    fingerprint, for links. ``events`` are changes of the machines, the newest first.
+    ``explanations`` are the explained regressions, each with a page of its own. ``tables`` are the
+    tables of chosen columns, which share one page.
 
-    Data go into a folder with a new name, then the pages are put in place of the old ones, and
-    then the old data leave: killed at any moment, there is a whole site. Raises UserError when it
-    cannot be written, or when ``folder`` has a page that is not ours.
+    The data are written to a new folder, then the new pages replace the old ones, then the old data
+    are deleted. If the process is killed at any moment, ``folder`` holds a complete site. Raises
+    UserError if the site cannot be written, or if ``folder`` has a page that nightshift did not
+    write.
     """
     page = folder / "index.html"
     data = folder / f"data-{digest([now, plan.hash])[:_STAMP]}"

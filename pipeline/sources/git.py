@@ -41,9 +41,8 @@ class GitBranch:
         self._mirror.refresh()
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         if not self._mirror.knows(branch):
-            raise UserError(
-                f"{self._address} has no branch {self._branch or '(no default branch)'}"
-            )
+            what = f"branch {self._branch}" if self._branch else "default branch"
+            raise UserError(f"{self._address} has no {what}")
         listed = self._mirror.ask(
             "log", "--first-parent", "--reverse", "--format=%H %ct", branch, "--"
         )
@@ -136,7 +135,10 @@ class _Mirror:
         if not self.knows(name):
             self.refresh()
             if not self.knows(name):
-                raise UserError(f"{self._address} has no {name.removeprefix('refs/tags/')}")
+                raise UserError(
+                    f"{self._address} has no {name.removeprefix('refs/tags/')}; "
+                    "`nightshift discover` lists the revisions"
+                )
         commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
         tree = self.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
         cache.mkdir(parents=True, exist_ok=True)

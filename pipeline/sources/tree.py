@@ -152,7 +152,7 @@ def commit_named(folder: Path, name: str) -> str:
     ``name`` is any name that git resolves. Raises UserError for an unknown commit.
     """
     if not knows_commit(folder, name):
-        raise UserError(f"{folder} has no commit {name!r}")
+        raise UserError(f"{folder} has no commit {name!r}; `git log` there lists the commits")
     return run_git(folder, "log", "-1", "--format=%H %ct", "--end-of-options", name, "--").strip()
 
 

@@ -127,7 +127,9 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
                 f"the disk that holds {folder} is full; free some space and run the same "
                 "command again: all results are kept"
             ) from error
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        raise UserError(
+            f"cannot write {path} ({error.strerror}); correct this and run the same command again"
+        ) from error
     return path
 
 

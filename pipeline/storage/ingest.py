@@ -184,7 +184,8 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
             continue
         samples = list(load_samples(bundle.files.get(f"{record.folder}/samples.jsonl", b"")))
         missed = missed_rates(output)
-        values = measurements(output, samples, record.database_bytes, manifest.machine.memory_bytes)
+        memory = manifest.workload.memory_bytes or manifest.machine.memory_bytes
+        values = measurements(output, samples, record.database_bytes, memory)
         yield StepValues(
             record.step,
             StepStatus.SLA_FAILED if missed else StepStatus.OK,
@@ -257,7 +258,7 @@ def measurements(
 
     The definitions are those of the Small Datum reports; see docs/reference/metrics.md.
 
-    ``memory_bytes`` is the machine's memory, 0 if unknown.
+    ``memory_bytes`` is the memory that the DBMS may use, 0 if unknown.
     """
     throughput = output.operations / output.seconds if output.seconds > 0 else 0.0
     beside = background(output)

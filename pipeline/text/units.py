@@ -8,10 +8,11 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, WithJsonSchema
 
 _WHOLE = 1e15
-"""A double has no more digits than this, and beyond it an exponent is shorter."""
+"""Limit up to which all digits before the point are shown: a double has about 15 digits."""
 
 _DECIMAL = r"\d{1,15}(?:\.\d+)?"
-"""A decimal of as many digits as a double has, so that no unit makes it infinite."""
+"""The pattern of a decimal number. With at most 15 digits before the point, as many as a double
+has, no unit makes it infinite."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(rf"({_DECIMAL})\s*(ms|s|m|h)")

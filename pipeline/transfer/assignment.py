@@ -24,7 +24,7 @@ SKEW = timedelta(minutes=10)
 """The most that a bench's clock may differ from the hub's."""
 
 MOST_ATTEMPTS = 9
-"""The most disturbed attempts at one run that are taken."""
+"""Maximum number of disturbed attempts at one run that are taken."""
 
 _NAME = re.compile(
     rf"(?P<run>.+)-r(?P<repetition>[1-9]\d{{0,9}})(\.disturbed-(?P<attempt>[1-9]\d*))?"
@@ -59,8 +59,8 @@ class Assignment:
     """What the hub asked a bench to measure: cells, and runs of each.
 
     ``since`` is when a batch was handed out; None for a class that measures the plan by its own
-    timer. ``until`` is now. ``experiments`` has the cells of each by its name. ``controls`` returns
-    the controls of a machine (its hostname) in the night of a run.
+    timer. ``until`` is the present time. ``experiments`` has the cells of each experiment, by its
+    name. ``controls`` returns the controls of a machine (given by hostname) in a night.
     """
 
     machine_class: str
@@ -87,8 +87,8 @@ class Assignment:
     def chosen(self, names: Iterable[str], where: str) -> tuple[list[str], dict[str, str]]:
         """Return which files to take from a bench, and a line about each of the others.
 
-        ``where`` is their folder. The files of an experiment share a line. Without a batch, the
-        experiments of a bench wait until the hub asks for them, without a line.
+        ``where`` is their folder. The files of an experiment share a line. Without a batch, there
+        is no line about experiments: they wait until the hub asks for them.
         """
         chosen: list[str] = []
         others: dict[str, int] = {}
@@ -114,7 +114,7 @@ class Assignment:
         manifest = bundle.manifest
         cell = self._cell(manifest, name)
         if cell is None:
-            raise UserError(f"{path} is no control of this night")
+            raise UserError(f"{path} is no control of this night, so it is refused")
         steps = {step.name for step in cell.workload.steps}
         for what, found, wanted in (
             ("machine class", manifest.machine.machine_class, self.machine_class),
@@ -131,7 +131,9 @@ class Assignment:
             ("set of steps", {each.step.name for each in manifest.steps} - steps, set()),
         ):
             if found != wanted:
-                raise UserError(f"{path} is of another {what} than the hub asked for")
+                raise UserError(
+                    f"{path} is of another {what} than the hub asked for, so it is refused"
+                )
         self._check_times(path, manifest)
         parse_bundle(path, bundle)
 
@@ -186,7 +188,7 @@ class Assignment:
 
 
 def _anywhere(revision: Revision) -> Revision:
-    """Return a revision without where it comes from, which may differ between machines."""
+    """Return a revision without its origin, which may differ between machines."""
     return revision.model_copy(update={"supply": None})
 
 

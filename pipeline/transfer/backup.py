@@ -40,8 +40,8 @@ APPENDED = (
     "collected.jsonl",
     "batches.jsonl",
 )
-"""Append-only files of the results. They are copied before all others, and up to a whole line, so
-that everything they mention is in the backup, too."""
+"""Append-only files of the results. They are copied before all other files, up to their last
+complete line. So the backup also has everything that they mention."""
 
 WRITTEN = ("github.json",)
 """Files of the results that are replaced as a whole."""

@@ -80,8 +80,8 @@ def batch_of(
 ) -> Batch:
     """Return the batch whose id begins with ``name``.
 
-    ``run`` is the workflow run that hands it out: another attempt that asks for the same is the
-    same batch, so what was measured for it counts. Without a run the identity is new.
+    ``run`` is the workflow run that hands out the batch. Another attempt of that run with the same
+    request gets the same id, so bundles of the first attempt count. Without a run the id is new.
     """
     asked = digest([name, run or at.isoformat(), list(cells), list(regressions)])
     return Batch(

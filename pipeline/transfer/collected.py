@@ -23,7 +23,7 @@ FILE = "collected.jsonl"
 class CollectedFile(Frozen):
     """A file that was collected from another machine, or refused with a reason.
 
-    ``size`` and ``stamp`` are as the place listed it.
+    ``size`` and ``stamp`` are those in the listing of the place.
     """
 
     at: AwareDatetime

@@ -19,7 +19,8 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=#@-]*")
 """The pattern of a name's parts: no path out of the folder, and no hidden file."""
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
-"""The pattern of folder names: none is like a file name, which it could replace."""
+"""The pattern of folder names: no folder name looks like a file name, so no folder replaces a
+file."""
 
 _UNFINISHED = re.compile(rf"\.{SUMS}\.\w+{re.escape(PARTIAL)}")
 """The pattern of temporary files that a killed process left while writing the checksums."""
@@ -43,7 +44,9 @@ def send(folder: Path, files: Mapping[str, Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_sums(folder, {name: sha256(folder / name) for name in files})
     except OSError as error:
-        raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+        raise UserError(
+            f"{folder} cannot be written: {error.strerror}; correct this, or name another folder"
+        ) from error
 
 
 def write_sums(folder: Path, sums: Mapping[str, str]) -> None:

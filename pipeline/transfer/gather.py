@@ -33,16 +33,18 @@ INCOMING = "incoming"
 """The folder of the results in which files from places arrive."""
 
 _BATCH = 256 << 20
-"""Bytes of bundles to take at a time: the disk space used twice, and the batches that survive an
-interruption."""
+"""Bytes of bundles that are downloaded and then taken over together. This much disk space is needed
+twice, and an interruption repeats at most this much."""
 
 Take = Callable[[Path, Assignment], Collected]
-"""Takes what was asked from a folder as ``pack`` writes it."""
+"""Takes what the hub asked for from a folder that ``pack`` wrote."""
 
 Ask = Callable[[str, str], Assignment]
-"""Returns what was asked of a bench, from the batch that a folder names and the folder's place.
+"""Returns what the hub asked of a bench; arguments are the batch that a folder names, and its
+place.
 
-Raises UserError for a bench that was asked nothing."""
+Raises UserError for a bench that was asked nothing.
+"""
 
 
 @dataclass
@@ -64,7 +66,7 @@ def gather(
 ) -> Gathered:
     """Collect from a place what the hub asked for, into the results folder.
 
-    A wrong file or folder does not prevent the others from being taken, nor does a full local disk.
+    An unusable file or folder, or a full local disk, does not stop the collection of the others.
     Raises PlaceError for a place that holds nothing, or is not reachable.
     """
     gathered = Gathered()

@@ -92,7 +92,8 @@ def write_generation(place: Place, generation: Generation, scratch: Path) -> str
 def remove_generations(place: Place, old: list[str], stays: list[str]) -> None:
     """Remove old backups, and contents that no other backup needs.
 
-    Raises PlaceError, before anything is removed, for an unreadable generation of either kind.
+    Raises PlaceError, before anything is removed, if a generation in ``old`` or ``stays`` is
+    unreadable.
     """
     needed = {each.place for name in stays for each in read_generation(place, name).files.values()}
     had = {each.place for name in old for each in read_generation(place, name).files.values()}

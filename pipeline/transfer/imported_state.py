@@ -10,7 +10,7 @@ from pipeline.measure.run import BUILDS_FILE, BuildState, load_builds
 from pipeline.transfer.folder import SUMS, write_sums
 
 FOLDER = "brought"
-"""The folder of the results with their record: checksums by name, and the hub's builds."""
+"""The folder in the results that records the hub's files: checksums by name, and its builds."""
 
 
 def remember(results: Path, sums: Mapping[str, str]) -> None:

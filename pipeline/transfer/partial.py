@@ -17,7 +17,8 @@ from pipeline.transfer.places.base import ChangedError, Place
 class Parts:
     """The folder of partial downloads from one folder of a place.
 
-    A part is named after the listing, so a file rewritten at its source starts a new part.
+    A partial download is named after the file's entry in the listing, so a file that was rewritten
+    at its source is downloaded from the beginning.
     """
 
     def __init__(self, folder: Path, place: Place, box: str, watcher: Watcher) -> None:
@@ -35,7 +36,7 @@ class Parts:
         return max(offered.entry.size - self._size(self.path(offered)), 0)
 
     def forget(self, others: Iterable[Offered]) -> None:
-        """Delete the partial downloads of all other files."""
+        """Delete all partial downloads, except those of ``others``."""
         kept = {self.path(offered).name for offered in others}
         for path in self._folder.iterdir():
             if path.name not in kept:
@@ -84,7 +85,7 @@ class Parts:
             raise ChangedError(
                 self._place.name,
                 f"has a {path_in(self._box, offered.name)} that differs from its checksum: it "
-                "is being written now, or was altered",
+                "is being written now, or was altered; collect again later",
             )
         return digest
 

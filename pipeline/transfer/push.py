@@ -28,8 +28,8 @@ class Pushed:
 def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Pushed:
     """Send this machine's results to its own folder at a place.
 
-    A file is already there if the checksums there match and its size does. Bundles that exist there
-    and no longer here stay listed. Raises PlaceError.
+    A file is not sent again if the place has it with the same checksum and size. Bundles that exist
+    at the place but no longer here stay in its list of checksums. Raises PlaceError.
     """
     with (
         held(

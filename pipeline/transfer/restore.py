@@ -25,8 +25,8 @@ from pipeline.transfer.places.base import FileEntry, Place, PlaceError, part
 def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generation:
     """Restore a backup, verifying every file.
 
-    Until then the fetched files are kept beside the results, so an interrupted restore resumes.
-    Raises UserError for existing results, and PlaceError for an incomplete backup.
+    Until all files are verified, they are kept beside the results, so an interrupted restore
+    resumes. Raises UserError for existing results, and PlaceError for an incomplete backup.
     """
     staged = to.results.with_name(f"{to.results.name}.restoring")
     _refuse(to.results)
@@ -44,7 +44,10 @@ def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generatio
         to.results.parent.mkdir(parents=True, exist_ok=True)
         (staged / RESULTS).rename(to.results)
     except OSError as error:
-        raise UserError(f"{to.results} cannot be restored: {first_line(error)}") from error
+        raise UserError(
+            f"{to.results} cannot be restored ({first_line(error)}); correct this and run the same "
+            "command again"
+        ) from error
     shutil.rmtree(staged)
     return generation
 

@@ -47,8 +47,8 @@ _LONGEST_FAILURE = 300
 class Collected:
     """What was collected: new bundles, known ones, and ones that another run replaces.
 
-    ``experiments`` are the names of asked experiments with new files. ``refused`` says in a line
-    why a file was not taken, by its name.
+    ``experiments`` are the names of requested experiments that have new files. ``refused`` says in
+    a line why a file was not taken, by its name.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -96,8 +96,8 @@ def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
     """Take from a packed folder what the hub asked for.
 
     A known bundle is not taken again; of two bundles of the same run, the existing one stays. A
-    file that was not asked, or is not what was asked, is refused with a line. Raises UserError as
-    :func:`received` does; then nothing is taken.
+    file that the hub did not ask for, or whose content is something else, is refused with a line.
+    Raises UserError as :func:`received` does; then nothing is taken.
     """
     sums = received(folder, WITHIN)
     found = Collected()
@@ -161,7 +161,7 @@ def _short(state: BuildState) -> BuildState:
 
 
 def _is_pruned(place: Path) -> bool:
-    """Whether a bundle was condensed here, so that it differs from the bench's."""
+    """Whether the samples of a bundle were pruned here, so that it differs from the bench's."""
     try:
         return is_condensed(read_manifest(place).files)
     except BundleError:

@@ -277,7 +277,7 @@ class Sftp:
         return packet[0], _Body(packet[1:])
 
     def _whole(self) -> int | None:
-        """Return how long the next answer is, once all of it has arrived."""
+        """Return the length of the next answer in bytes; None until all of it has arrived."""
         if len(self._buffer) < 4:
             return None
         size = int.from_bytes(self._buffer[:4], "big")

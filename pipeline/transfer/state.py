@@ -33,9 +33,9 @@ def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
     """Pack the hub's state into a folder; return how many files.
 
     Without a ``store``, the state lists the revisions, which a machine needs to measure cells. With
-    one, it also has measurements, findings and decisions, and the bundles of undecided experiments,
-    which a machine continues. Raises UserError for a
-    store that is no SQLite file, and for a folder that is not writable.
+    a ``store``, it also has measurements, findings and decisions, and the bundles of undecided
+    experiments, which a machine continues. Raises UserError for a store that is no SQLite file, and
+    for a folder that is not writable.
     """
     names = _FILES if store is not None else _PLAN
     files = {name: results / name for name in names if (results / name).exists()}

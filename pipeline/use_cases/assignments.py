@@ -35,7 +35,8 @@ _LOG = logging.getLogger(__name__)
 class Pursued:
     """The experiments about regressions that a bench may measure.
 
-    A recovery has the improvement that seems to end the regression.
+    An entry of ``recoveries`` is a regression, the improvement that seems to end it, and the
+    experiment.
     """
 
     confirmations: list[tuple[Regression, Experiment]] = field(default_factory=list)
@@ -43,7 +44,7 @@ class Pursued:
     searches: list[tuple[Regression, Search]] = field(default_factory=list)
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each of these experiments, by its name."""
+        """Return the cells of all these experiments, by the experiments' names."""
         found: dict[str, Cells] = {}
         both = [each for _, each in self.confirmations] + [each for *_, each in self.recoveries]
         for experiment in both:

@@ -1,4 +1,4 @@
-"""Backfill: measure revisions that earlier nights skipped, those that say most first."""
+"""Backfill: measure revisions that earlier nights skipped, the most informative first."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Backfilled(NamedTuple):
 def foresee(
     context: MeasuringContext, asked: BackfillRequest, count: int | None, seconds: float
 ) -> list[Choice]:
-    """Return which revisions :func:`backfill` would measure, as far as this is known before."""
+    """Return which revisions :func:`backfill` would measure, as far as known beforehand."""
     return _backfill(context, asked).foreseen(count, seconds)
 
 
@@ -121,9 +121,9 @@ class Backfill:
     def run(self, count: int | None, seconds: float, watcher: Watcher) -> None:
         """Measure skipped revisions until none is left or a limit is reached.
 
-        A revision is not begun if less time is left than one took so far. A revision whose build
-        fails is recorded in ``results/builds.json`` and skipped. Raises UserError for an error that
-        does not depend on the revision.
+        A revision is not begun if less time is left than the longest revision so far took. A
+        revision whose build fails is recorded in ``results/builds.json`` and skipped. Raises
+        UserError for an error that does not depend on the revision.
         """
         began, longest = self.clock(), 0.0
         with self.context.workspace.held():

@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 class CollectedTotals:
     """What was collected from all places; ``wrong`` has a line for each unusable file.
 
-    ``measurements`` were added to the store.
+    ``measurements`` is the number of measurements that were added to the store.
     """
 
     taken: list[Collected] = field(default_factory=list)
@@ -120,7 +120,7 @@ def _collect_from(
 def _collected(
     context: MeasuringContext, folder: Path, place: str, request: BenchRequest
 ) -> Collected:
-    """Collect what the hub asked for from a local folder, and judge experiments by it."""
+    """Collect what the hub asked for from a local folder, and judge its experiments."""
     with held(context.results / ".collect.lock"):
         brought = {path.name for path in (folder / EXPERIMENTS).glob("*")}
         set_aside_decided(context, request, brought)
@@ -139,7 +139,7 @@ def _collected(
 def _collect_searches(
     context: MeasuringContext, folder: Path, request: BenchRequest, found: Collected
 ) -> None:
-    """Collect the bisections that became wanted when a regression was confirmed."""
+    """Collect the bisections of regressions that this collection has confirmed."""
     again = request_of(context, request.batch, request.place)
     more = collect(folder, context.results, again.assignment)
     found.experiments |= more.experiments

@@ -35,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 
 
 SMALLEST: Mapping[Mode, float] = {Mode.TIME: 0.02, Mode.COUNT: 0.005}
-"""The smallest change of interest of a comparison where none is given."""
+"""The default of the smallest change of interest (relative), by mode."""
 
 ANSWER = "comparison.json"
 """Name of the file with the answer, in the folder of the experiment."""
@@ -44,8 +44,8 @@ ANSWER = "comparison.json"
 class ComparisonRequest(NamedTuple):
     """What to compare: two builds as the user wrote them, and the steps (all if empty).
 
-    ``smallest`` is the smallest change of interest, relative, None for that of the mode;
-    ``seconds`` limits the measured time. ``mode`` is None for that of the workload.
+    ``smallest`` is the smallest change of interest, relative; None for the default of the mode.
+    ``seconds`` limits the measured time. ``mode`` is None for the mode of the workload.
     """
 
     base: str
@@ -91,7 +91,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
     section = choose_workload(context.config, asked.workload, targets, asked.mode)
     mode = section.mode
     metrics = figures_in(mode, asked.metrics, context.config.detect.metrics)
-    chosen = workload_of(section, asked.steps)
+    chosen = workload_of(section, asked.steps, context.config.machine.pin)
     first, second = (
         cell_of(
             each, context.file, section, chosen, context.machine, context.cache, context.results
@@ -112,7 +112,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 
 
 class BuildFailedError(UserError):
-    """The build of a side failed, for a ``reason``; ``of_head`` if that of base did not."""
+    """A build failed, for a ``reason``. With ``of_head``, base was built, and head was not."""
 
     def __init__(self, text: str, *, of_head: bool) -> None:
         super().__init__(f"a build failed, so there is nothing to compare: {text}")
@@ -139,7 +139,7 @@ def measured(
     watcher: Watcher,
     seen: Callable[[Runner], Runner] = lambda runner: runner,
 ) -> BlocksResult:
-    """Measure an experiment on this machine; ``seen`` may wrap what measures.
+    """Measure an experiment on this machine; ``seen`` may wrap the runner.
 
     Raises BuildFailedError if the build of a side fails.
     """

@@ -48,8 +48,8 @@ def confirm_suspected(
 ) -> ConfirmedNow:
     """Measure suspected regressions again: all, or those with given fingerprints.
 
-    With ``again``, earlier runs are ignored; ``mode`` chooses counts or times. Raises
-    UserError for a beginning that matches no suspected regression, or several.
+    With ``again``, earlier runs are ignored; ``mode`` chooses counts or times. Raises UserError for
+    a fingerprint that matches no suspected regression, or several.
     """
     plan = context.plan()
     regressions = suspected(context.regressions.detection_of(plan, now()).regressions)

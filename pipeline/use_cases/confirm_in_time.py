@@ -1,4 +1,4 @@
-"""Confirm in time, once, what counts have confirmed and bisected."""
+"""Measure regressions once with timed runs after instruction counts have confirmed them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ def confirm_in_time(
     seconds: float,
     watcher: Watcher,
 ) -> None:
-    """Measure regressions that counts confirmed once in time; they share ``seconds``.
+    """Measure regressions that counts confirmed with timed runs; they share ``seconds``.
 
-    A decided one is not measured again, and one whose time is watched on another machine class is
-    not measured here. An error of one regression is logged and does not stop the others.
+    A regression that timed runs have decided is not measured again. A regression whose timed series
+    are of another machine class is not measured here. An error of one regression is logged and does
+    not stop the others.
     """
     waiting = []
     for regression in regressions:
@@ -52,7 +53,9 @@ def confirm_in_time(
             cells = _range_of(context, plan, regression)
             experiment = timed_experiment(regression, plan, context.config.confirm, cells)
         except UserError as error:
-            _LOG.warning(f"{regression.fingerprint} is not confirmed in time: {error}")
+            _LOG.warning(
+                f"regression {regression.fingerprint} is not measured with timed runs: {error}"
+            )
             continue
         if experiment.base.machine_class != context.machine_class:
             continue
@@ -63,14 +66,16 @@ def confirm_in_time(
         try:
             return _measured(context, regression, experiment, share, watcher)
         except (UserError, NotBuiltError) as error:
-            _LOG.warning(f"{regression.fingerprint} is not confirmed in time: {error}")
+            _LOG.warning(
+                f"regression {regression.fingerprint} is not measured with timed runs: {error}"
+            )
             return 0.0
 
     share_night(waiting, seconds, measure)
 
 
 def _range_of(context: MeasuringContext, plan: Plan, regression: Regression) -> tuple[Cell, ...]:
-    """Return the timed cells of a range whose culprit is known; none if it cannot be searched."""
+    """Return the timed cells of a regression's range; none without a culprit or timed cells."""
     if regression.culprit is None or not regression.culprit.confirmed:
         return ()
     try:
@@ -80,7 +85,7 @@ def _range_of(context: MeasuringContext, plan: Plan, regression: Regression) -> 
 
 
 def _confirmed_by_counts(context: MeasuringContext, regression: Regression) -> bool:
-    """Whether the last confirmation of a regression counted."""
+    """Whether the last confirmation of a regression counted instructions."""
     confirming = [
         event.experiment
         for event in context.regressions.events(now())

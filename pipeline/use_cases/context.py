@@ -1,4 +1,4 @@
-"""What most verbs need: the configuration, the results folder, the store, this machine."""
+"""The context of most verbs: the configuration, the results, the store, this machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Context:
         )
 
     def clock(self) -> float:
-        """Return a time in seconds, by which all time limits are kept."""
+        """Return the time in seconds of the clock that all time limits use."""
         return time.monotonic()
 
     @property

@@ -44,7 +44,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     save_environment(environment, context.results)
     history = known_regressions(context.regressions.events(now()))
     since = anchors(plan, history, settings.creep_since)
-    found = search(series, plan, rules, environment=environment, known=known, anchors=since)
+    found = search(series, plan, rules, environment=environment, once=known.once, anchors=since)
     detected = reconcile(
         found,
         plan,
@@ -52,7 +52,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         settings,
         context.results,
         now(),
-        known.verdict,
+        known.once,
     )
     known.save(_inputs(context, plan, stored))
     return _logged(detected)
@@ -61,8 +61,8 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
 def _inputs(context: MeasuringContext, plan: Plan, stored: str | None) -> str:
     """Return a digest of everything that detection depends on.
 
-    ``stored`` is the digest of the runs in the store. Empty if a run has none, or nothing was
-    detected.
+    ``stored`` is the digest of the runs in the store. The result is empty if a run in the store has
+    no digest, or if detection has not run before.
     """
     files = [context.results / name for name in (DETECTED, ENVIRONMENT, JOURNAL)]
     if stored is None or not files[0].is_file():

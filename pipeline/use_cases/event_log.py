@@ -1,7 +1,7 @@
 """Write the log of a verb that measures or changes something: one JSON line for each event.
 
-Each call writes its own file in ``results/logs``, named by its begin, verb and process id. The
-newest files of each verb are kept.
+Each call writes its own file in ``results/logs``, named after its start time, verb and process id.
+The newest files of each verb are kept.
 """
 
 from __future__ import annotations

@@ -89,9 +89,9 @@ def try_suspects(
     """Measure the first bad revision with the old values of changed settings.
 
     The trials are stored beside the runs for :func:`explain_one`, which includes them in the class.
-    It ends after ``seconds`` or after ``blocks`` of each trial, whichever is first; a later call
-    continues. Returns nothing if no restorable setting changed, or no level. Raises UserError for
-    an error that ends a run.
+    The call ends after ``seconds`` or after ``blocks`` of each trial, whichever is first; a later
+    call continues. Returns nothing if no level changed, or no setting that can be restored. Raises
+    UserError for an error that ends a run.
     """
     # Neither a level of zero nor a spread has a ratio whose change a trial could reverse in part.
     measured = [
@@ -155,7 +155,7 @@ def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: 
 def is_unproven(context: MeasuringContext, plan: Plan, regression: Regression) -> bool:
     """Whether a regression is slower at equal instructions, without a proof of the cause.
 
-    A regression of which nothing was counted is none.
+    False for a regression whose line has no counted workload.
     """
     if not regression.worse or not any(
         cell.workload.mode is Mode.COUNT
@@ -192,6 +192,6 @@ def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regre
     worse = {each.fingerprint: each for each in regressions if each.worse}
     found = matching_fingerprints(fingerprint, worse)
     if fingerprint and not found:
-        known = ", ".join(worse) or "there is none"
-        raise UserError(f"there is no regression {fingerprint}; choose one of: {known}")
+        known = ", ".join(worse) or "none"
+        raise UserError(f"there is no regression {fingerprint}; known regressions: {known}")
     return [worse[each] for each in found]

@@ -11,7 +11,7 @@ from pipeline.use_cases.github_client import github_client
 
 
 def check_repository(context: Context, repository: str) -> list[SettingFinding]:
-    """Return what nightshift needs of a GitHub repository and whether it is set so.
+    """Return which settings of a GitHub repository nightshift needs, and whether each is set.
 
     Raises UserError if the repository does not exist for the token, and if GitHub cannot be
     reached.

@@ -25,8 +25,8 @@ class RepositoryClient(NamedTuple):
 def github_client(context: Context, repository: str, needed: str) -> RepositoryClient:
     """Connect to GitHub for a repository, by default the one in ``[github]``.
 
-    ``needed`` names what the token must be allowed. Raises UserError without a repository or a
-    token.
+    ``needed`` names the permission that the token must have, for the error text. Raises UserError
+    without a repository or a token.
     """
     section = context.config.github
     chosen = {"repository": repository, "url": os.environ.get(API, "")}
@@ -39,7 +39,9 @@ def github_client(context: Context, repository: str, needed: str) -> RepositoryC
             "[github]"
         )
     if not re.fullmatch(REPOSITORY, section.repository):
-        raise UserError(f"the repository {section.repository!r} is not of the form OWNER/NAME")
+        raise UserError(
+            f"the repository {section.repository!r} is not of the form OWNER/NAME; correct it"
+        )
     token = os.environ.get(section.secret, "")
     if not token:
         raise UserError(

@@ -46,9 +46,9 @@ def run_hub(context: Context, stop: Event, note: Callable[[str], None]) -> None:
 def _publishers(
     context: Context, layout: HubLayout, note: Callable[[str], None]
 ) -> list[Publisher]:
-    """Return what sends results, to the hub and to another configured receiver.
+    """Return the publishers to the hub and to another configured receiver, if any.
 
-    The latter receives what a night could not send.
+    The other receiver gets the results that a night could not send to it.
     """
     at, _ = addresses(context.config)
     own, other = f"{at.url}{WRITE}", context.config.publish.url

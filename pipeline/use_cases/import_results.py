@@ -34,7 +34,7 @@ class ImportedTable(NamedTuple):
 class ImportRequest(NamedTuple):
     """What to import; empty fields mean what the files themselves say.
 
-    ``lower`` are patterns of steps of whose values less is better, for formats that do not say it.
+    ``lower`` are patterns of steps whose lower values are better, for formats that do not say so.
     """
 
     files: tuple[Path, ...]
@@ -72,9 +72,9 @@ def import_table(
 def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -> ImportedTable:
     """Import files of a benchmark program, on a line with the format's name by default.
 
-    The revisions have the order of the files, and in a file its own. Raises UserError for a file
-    that cannot be read, for a revision that neither a file nor the request names, and for the name
-    of a line that is measured.
+    The revisions are in the order of the files and, within a file, in the file's order. Raises
+    UserError for a file that cannot be read, for a revision that neither a file nor the request
+    names, and for the name of a line that is measured.
     """
     name = _free_name(context, asked.line or form)
     values = [value for file in asked.files for value in _read(form, file)]

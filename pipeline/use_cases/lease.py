@@ -17,9 +17,9 @@ def run_leased(
 ) -> int:
     """Run a command that has this machine to itself; return its exit code.
 
-    Waits at most ``seconds`` for the lease; ``note`` is told what is waited for. Others are told
-    the ``purpose``. Raises UserError for a command that cannot be run, and while another process
-    has the lease.
+    Waits at most ``seconds`` for the lease; ``note`` receives a line about its owner meanwhile.
+    Other processes see the ``purpose``. Raises UserError for a command that cannot be run, and
+    while another process has the lease.
     """
     for tool in (command[0], "setpriv"):
         if shutil.which(tool) is None:

@@ -1,4 +1,4 @@
-"""Account for all alarms: which were right, what they cost, what could be seen."""
+"""List all alarms with their outcomes and costs, and the smallest detectable changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 def ledger_of(context: MeasuringContext) -> Ledger:
-    """Return what became of every alarm, and the smallest change each series can show."""
+    """Return the outcome of every alarm, and the smallest change that each series can show."""
     plan = context.plan()
     return make_ledger(
         context.regressions.known(now()).values(),

@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 NEIGHBOURS = 2
-"""Number of revisions of a range that has none between its ends."""
+"""Number of revisions of a range that consists of only its two ends."""
 
 NOT_SEEN = "no change for the worse"
 """The result of bisecting a regression that found only improvements."""
@@ -212,7 +212,7 @@ def _spent(context: MeasuringContext, experiment: str) -> float:
 
 
 def note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> bool:
-    """Record the culprit of a regression between neighbours; return whether there is one."""
+    """Record the culprit of a regression between neighbouring revisions; return if there is one."""
     if len(search.cells) != NEIGHBOURS or not _compared(context, regression, search):
         return False
     _note_neighbours(context, regression, search)
@@ -220,7 +220,7 @@ def note_neighbours(context: MeasuringContext, regression: Regression, search: S
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    """Record the culprit if no revision lies between, as confirming proved it."""
+    """Record the bad end as the culprit: no revision lies between, and confirming proved it."""
     parent, bad = (cell.revision for cell in search.cells)
     culprit = Culprit(
         revision=bad.label,
@@ -275,10 +275,9 @@ def _compared(context: MeasuringContext, regression: Regression, search: Search)
 
 
 def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
-    """Return whether bisecting by itself is worth the time.
+    """Return whether a bisection can show more than the nights did.
 
-    A bisection of commits is, and one of releases of which some were skipped: with all releases
-    measured it would show nothing new.
+    A bisection of commits can, and so can one of releases if nights have skipped some of them.
     """
     supply = search.cells[0].revision.supply
     commits = supply is not None and supply.commits

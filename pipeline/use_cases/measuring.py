@@ -1,4 +1,4 @@
-"""What verbs need that measure: builds, servers, checks of the machine, controls."""
+"""The context of verbs that measure: builds, servers, checks of the machine, controls."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class MeasuringContext(PlanningContext):
 
     @cached_property
     def guard(self) -> Guard:
-        """What watches measured steps for disturbances."""
+        """The guard that watches measured steps for disturbances."""
         return Guard(self.config.disturbance)
 
     @cached_property
     def builder(self) -> Builder:
-        """What makes builds. Raises UserError if a patch file is missing."""
+        """The builder that makes builds. Raises UserError if a patch file is missing."""
         machine = self.config.machine
         return Builder(
             self.cache,
@@ -73,7 +73,7 @@ class MeasuringContext(PlanningContext):
         return found
 
     def runner(self, folder: Path, watcher: Watcher, mode: Mode) -> BenchRunner:
-        """Return what measures experiments on this machine, into ``folder``."""
+        """Return the runner that measures experiments on this machine, into ``folder``."""
         from pipeline.experiments.runner import BenchRunner  # noqa: PLC0415
 
         settings = self.config.machine
@@ -85,7 +85,6 @@ class MeasuringContext(PlanningContext):
             watcher,
             self.guard,
             self.quarantine,
-            pin=settings.pin,
             port=settings.port,
             preflight=lambda: self.preflight(watcher.note, mode),
         )
@@ -94,11 +93,11 @@ class MeasuringContext(PlanningContext):
     def experimenting(
         self, folder: Path, stage: str, seconds: float, watcher: Watcher, mode: Mode, **about: str
     ) -> Iterator[BenchRunner]:
-        """Begin an experiment: log it, and yield what measures on this machine.
+        """Begin an experiment: log it, and yield the runner that measures on this machine.
 
-        ``folder`` is the experiment's, ``about`` are further fields of the log. The watcher is
-        shown a ``stage`` of so many seconds. Raises UserError while another process measures on
-        this machine, and if preflight fails.
+        ``folder`` is the experiment's, ``about`` are further fields of the log. The watcher shows a
+        ``stage`` of this many ``seconds``. Raises UserError while another process measures on this
+        machine, and if preflight fails.
         """
         _LOG.info("experiment begins", extra={"experiment": folder.name, **about})
         watcher.begin(stage, seconds)

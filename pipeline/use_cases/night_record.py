@@ -28,10 +28,11 @@ STOPPED = "stopped"
 
 
 class NightRecorder:
-    """What is known of the present night: stages, runs and results so far.
+    """Collects the record of the present night: stages, runs and results so far.
 
-    ``plan`` is what it measures and ``series`` in how many it looked for changes, once it knows.
-    ``harness_errors`` says why runs were not measured, by their names.
+    ``plan`` is the plan of the night, and ``series`` the number of searched series; both are None
+    until they are known. ``harness_errors`` has the reasons of runs that were not measured, by the
+    names of the runs.
     """
 
     def __init__(self, context: Context) -> None:

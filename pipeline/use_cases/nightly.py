@@ -45,9 +45,9 @@ class NightObserver(Protocol):
 class NightResult(NamedTuple):
     """What a night did: measured runs, regressions, report, site, notifications.
 
-    ``figures`` counts the measurements of its runs, ``harness_errors`` says why others were not
-    measured, by their names. ``site`` and ``published`` are None where they were not written or
-    sent.
+    ``figures`` is the number of measurements of its runs. ``harness_errors`` has the reasons of
+    runs that were not measured, by the names of the runs. ``site`` is None if the site was not
+    written, ``published`` if nothing was sent.
     """
 
     runs: int
@@ -165,7 +165,8 @@ class _Taken:
 class _FirstLooks:
     """Shows each line once all its revisions have been measured once.
 
-    Kept revisions were measured before. A line with one revision has nothing to compare.
+    Revisions that a line keeps from earlier nights need no run. A line with one revision is not
+    shown, because there is nothing to compare.
     """
 
     def __init__(self, plan: Plan, observer: NightObserver) -> None:

@@ -147,7 +147,7 @@ def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[Pe
 def _accepted(
     context: MeasuringContext, plan: Plan, sinks: Sequence[Sink], known: KnownRegressions
 ) -> list[PersonDecision]:
-    """Return what was accepted in the pull requests of the commits of undecided regressions."""
+    """Return acceptances, read from pull requests, of regressions without a decision."""
     readers = [sink for sink in sinks if isinstance(sink, PullRequestReader)]
     undecided = [
         each.regression

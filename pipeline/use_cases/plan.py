@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.matrix import Job, jobs_of
+from pipeline.measure.placement import cores_here, show_placements
 from pipeline.measure.plan import Plan
 from pipeline.model import Cell
 from pipeline.storage.journal import now
@@ -16,18 +17,32 @@ from pipeline.use_cases.planning import PlanningContext
 
 
 class PlannedRuns(NamedTuple):
-    """A plan, the runs that are left, and their expected duration in seconds."""
+    """A plan, the runs that are left, and their expected duration in seconds.
+
+    ``placements`` are the processors of workloads in words, if this machine measures.
+    """
 
     plan: Plan
     remaining: Sequence[tuple[Cell, int]]
     seconds: float
+    placements: Sequence[str]
 
 
 def plan_runs(context: PlanningContext) -> PlannedRuns:
     """Return the plan of the next night."""
     plan = context.plan()
     remaining = plan.remaining(measured(context.store))
-    return PlannedRuns(plan, remaining, Expectation(cell for cell, _ in remaining).left)
+    seconds = Expectation(cell for cell, _ in remaining).left
+    ours = [cell for cell in plan.due if cell.machine_class == context.machine.machine_class]
+    return PlannedRuns(plan, remaining, seconds, show_placements(ours, cores_here()))
+
+
+def due_work(context: PlanningContext) -> dict[str, float]:
+    """Return the expected seconds of the steps that are left, for each machine class with some."""
+    cells: dict[str, list[Cell]] = {}
+    for cell, _ in plan_runs(context).remaining:
+        cells.setdefault(cell.machine_class, []).append(cell)
+    return {name: Expectation(each).left for name, each in cells.items()}
 
 
 def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:

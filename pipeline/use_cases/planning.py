@@ -1,4 +1,4 @@
-"""What verbs need that plan a night."""
+"""The context of verbs that plan a night."""
 
 from __future__ import annotations
 

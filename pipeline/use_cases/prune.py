@@ -73,9 +73,9 @@ class Pruning(NamedTuple):
 def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
     """Return what would be deleted, without deleting anything.
 
-    Nothing that a regression rests on is among it: neither runs of its revisions nor the experiment
-    that confirmed or bisected it. Bundles leave only if no plan would measure them again. Raises
-    UserError for a request without any age.
+    The evidence of a regression stays: the runs of its revisions, and the experiments that
+    confirmed or bisected it. So do bundles that a night would measure again. Raises UserError for a
+    request without any age.
     """
     if not (request.samples or request.bundles):
         raise UserError("no age is given: set --samples DAYS, --bundles DAYS or both")
@@ -101,7 +101,7 @@ def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
 
 @logged("prune")
 def prune(context: MeasuringContext, found: list[Pruning], watcher: Watcher) -> int:
-    """Delete what is old; return how many bytes became free.
+    """Delete the files that :func:`prunable` found; return how many bytes became free.
 
     Raises UserError while another process measures on this machine.
     """
@@ -175,7 +175,7 @@ def _bundles(
 def _measured_again(plan: Plan) -> set[str]:
     """Return which cells a night would measure if they had no run.
 
-    Those of revisions that a line keeps only because they were measured are not among them.
+    Cells of revisions that a line keeps only because they were measured are not included.
     """
     return {
         cell.key

@@ -1,14 +1,14 @@
-"""Measure a pull request beside its base, and report the result to it."""
+"""Measure a pull request beside its base, and report the result in the pull request."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import NamedTuple
 
 from pipeline.experiments.pull_request import (
@@ -21,6 +21,7 @@ from pipeline.experiments.pull_request import (
     read_answer,
 )
 from pipeline.experiments.record import Experiment, archive_experiment
+from pipeline.explain.comparison_graphs import comparison_graphs
 from pipeline.measure.progress import Watcher
 from pipeline.notify.base.pull_request import PullRequestOutcome, Words
 from pipeline.notify.github.artifact import RefusedArtifactError, packed_in, read_member
@@ -60,6 +61,9 @@ from pipeline.use_cases.compare import (
 from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.measuring import MeasuringContext
 
+GRAPHS = "flame-graphs"
+"""The folder of differential flame graphs in an answer, one SVG file for each step."""
+
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Environment variables in which GitHub's tools hold tokens."""
 
@@ -90,6 +94,7 @@ def measure_pull_request(
     """
     _write(folder, could_not_run("the measurement was interrupted before it had an answer"))
     made: Iterable[Path] = ()
+    graphs: Mapping[str, str] = {}
     limit = ""
     try:
         job = prepare()
@@ -101,8 +106,10 @@ def measure_pull_request(
             if job.again:
                 archive_experiment(experiment, context.results)
             answer = _measured(context, experiment, watcher)
+            bundles = experiment.folder(context.results) / BUNDLES
+            graphs = comparison_graphs(experiment.pair, bundles)
             if job.bundles:
-                made = list_bundles(experiment.folder(context.results) / BUNDLES)
+                made = list_bundles(bundles)
     except BuildFailedError as error:
         if error.of_head:
             answer = could_not_run(error.reason, "build")
@@ -118,7 +125,7 @@ def measure_pull_request(
     except Exception as error:
         _write(folder, could_not_run(f"nightshift itself failed ({type(error).__name__})"))
         raise
-    _write(folder, answer, made)
+    _write(folder, answer, made, graphs)
     return answer
 
 
@@ -315,9 +322,17 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _write(folder: Path, answer: PullRequestAnswer, bundles: Iterable[Path] = ()) -> None:
-    """Write a result with its bundles to a folder; the checksums come last."""
+def _write(
+    folder: Path,
+    answer: PullRequestAnswer,
+    bundles: Iterable[Path] = (),
+    graphs: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Write a result with its bundles and flame graphs to a folder; the checksums come last."""
     with TemporaryDirectory() as scratch:
-        written = Path(scratch) / ANSWER
-        written.write_text(answer.model_dump_json(indent=1))
-        send(folder, {ANSWER: written} | {f"{BUNDLES}/{path.name}": path for path in bundles})
+        written = {ANSWER: answer.model_dump_json(indent=1)}
+        written |= {f"{GRAPHS}/{step}.svg": graph for step, graph in graphs.items()}
+        files = {name: Path(scratch) / str(number) for number, name in enumerate(written)}
+        for name, text in written.items():
+            files[name].write_text(text)
+        send(folder, files | {f"{BUNDLES}/{path.name}": path for path in bundles})

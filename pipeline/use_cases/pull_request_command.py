@@ -113,5 +113,7 @@ def _done(
         announce_commit(client, repository, "", waiting)
     except (UserError, GithubRefusedError, UnavailableError) as error:
         # The measurement runs all the same.
-        _LOG.warning("that it waits was not shown: %s", error)
+        _LOG.warning(
+            "the measurement was started, but not announced in the pull request: %s", error
+        )
     return f"started {workflow.file} for #{comment.number} at {commit.sha}"

@@ -51,9 +51,10 @@ class Remeasurement(NamedTuple):
 def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Remeasurement]:
     """Return the runs that measure the requested cells again.
 
-    Without a reason that is one more repetition of each cell. With reasons, a cell gets as many
-    repetitions as its plan lacks without them, so a request that was carried out asks for nothing.
-    Raises UserError for a request without any selection, and for one that selects no measured cell.
+    Without a reason, each cell gets one more repetition. With reasons, runs with such a step do not
+    count, and each cell gets as many repetitions as it then lacks; so a request that was carried
+    out asks for nothing. Raises UserError for a request without any selection, and for one that
+    selects no measured cell.
     """
     if not any(request):
         raise UserError("name what to measure again: --revision, --step or --reason")
@@ -66,7 +67,7 @@ def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Reme
     if not states:
         raise UserError(
             "no measured cell of this machine's plan is selected; `nightshift plan` lists the "
-            "revisions, and their steps are those of `nightshift table`"
+            "revisions, and `nightshift table` the steps"
         )
     again = [
         Remeasurement(cell, repetition, why)

@@ -52,9 +52,10 @@ def run_stage(
 ) -> RunResult:
     """Measure what is left of a plan on this machine.
 
-    With ``keys``, only cells whose keys begin so are measured; UserError if the plan lacks one. The
-    controls of this machine are measured first and last, once a night (a day in UTC). Bundles of an
-    earlier, interrupted night are ingested first, so no run is repeated.
+    With ``keys``, only cells whose keys begin with one of them are measured; raises UserError if
+    the plan has no cell for a key. The controls of this machine are measured first and last, once a
+    night (a day in UTC). Bundles of an earlier, interrupted night are ingested first, so no run is
+    repeated.
     """
     check_tools(context)
     plan = plan.of_class(context.machine_class)
@@ -91,7 +92,7 @@ def run_and_ingest(
     on_bundle: Callable[[Cell, int, Path], None],
     keys: Sequence[str] = (),
 ) -> RunResult:
-    """Measure as :func:`run_stage`, for a plan that no night takes into the store afterwards."""
+    """Measure as :func:`run_stage` does, then add the bundles to the store."""
     result = run_stage(context, plan, watcher, on_bundle, keys)
     context.ingest()
     return result
@@ -153,7 +154,6 @@ def measure(
         context.bundles,
         watcher,
         context.guard,
-        pin=context.config.machine.pin,
         port=context.config.machine.port,
         preflight=lambda mode: context.preflight(watcher.note, mode, last),
         on_bundle=done,

@@ -46,9 +46,10 @@ class TableRequest(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables, how many revisions each line leaves out, and which columns lack results.
+    """Tables as made, with the gaps that they leave.
 
-    ``missing`` are the columns of a chosen table that lack results.
+    ``left_out`` is the number of revisions that are left out, by line. ``missing`` are the columns
+    of a chosen table that lack results.
     """
 
     grids: list[Grid]
@@ -95,13 +96,13 @@ def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
 
 
 def table_plan(context: PlanningContext, name: str) -> Plan:
-    """Return the plan that measures a table of the configuration. UserError for an unknown one."""
+    """Return the plan that measures a configured table. Raises UserError for an unknown name."""
     setup = configured_table(context, name)
     return plan_of_table(name, columns_of_table(context, setup), context.config.night.repetitions)
 
 
 def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequest) -> Tables:
-    """Return the tables of chosen columns that have results; a request goes before the setup."""
+    """Return the tables of chosen columns with results; ``asked`` overrides ``setup``."""
     columns = columns_of_table(context, setup)
     layout = _layout(asked, setup.layout)
     metrics = (asked.metric,) if asked.metric else setup.metrics or ("",)

@@ -1,4 +1,4 @@
-"""Tell a layout effect from a regression of the code, for slowdowns at equal instructions."""
+"""Distinguish layout effects from regressions of the code, at equal instructions."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def try_all_layouts(
 ) -> None:
     """Run confirmed slowdowns at equal instructions in other layouts, until ``ends`` by the clock.
 
-    What moves with the layout is rejected, with its evidence in the journal. A finished trial is
-    not repeated. An error of one regression is logged and does not stop the others.
+    A regression that changes with the layout is rejected, with its evidence in the journal. A
+    finished trial is not repeated. An error of one regression is logged and does not stop the
+    others.
     """
     for regression in regressions:
         left = ends - context.clock()
@@ -55,7 +56,9 @@ def try_all_layouts(
         try:
             _try_one(context, plan, regression, left, watcher)
         except (UserError, NotBuiltError) as error:
-            _LOG.warning(f"{regression.fingerprint} is not run in other layouts: {error}")
+            _LOG.warning(
+                f"regression {regression.fingerprint} was not measured in other layouts: {error}"
+            )
 
 
 def _try_one(

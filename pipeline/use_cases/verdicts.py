@@ -27,7 +27,7 @@ def set_aside_decided(
 ) -> None:
     """Move away the old experiments of reopened regressions that were measured anew.
 
-    ``brought`` are the experiments that it has files of.
+    ``brought`` are the experiments that the bench has sent files of.
     """
     for _, experiment in request.pursued.confirmations:
         known = outcome_in(experiment.place(context.results))

@@ -77,7 +77,7 @@ def test_columns_of_the_command_line_use_what_was_measured(
     )
     assert (chosen.code, "point queries,0.6666666666666667" in chosen.out) == (0, True)
     lacking = nightshift("table", "postgres:17.10", "postgres:17.11")
-    assert "without results, or without some of them: postgres:17.11;" in lacking.err
+    assert "these columns lack results: postgres:17.11;" in lacking.err
 
 
 @pytest.mark.usefixtures("night")

@@ -93,7 +93,6 @@ def runner(
         reported,
         UNWATCHED,
         Quarantine(tmp_path),
-        pin=False,
         preflight=lambda: {"turbo": "on"},
     ) as runner:
         other = Workspace(server_folder / "other cache", account)

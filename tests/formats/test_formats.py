@@ -252,7 +252,7 @@ BAD = [
     ("jmh", '[{"benchmark": "a", "mode": "avgt"}]', "a has no primaryMetric"),
     ("otava", "a,b\n1,2\n", "no column named time, commit, revision or version"),
     ("otava", "time,a\n1,2,3\n", "row 1 has 3 cells, the first line 2"),
-    ("otava", "time,branch,a\n1,main,3\n2,next,4\n", "rows of 2 branches"),
+    ("otava", "time,branch,a\n1,main,3\n2,next,4\n", "the file has 2 branches"),
     ("pytest-benchmark", '{"benchmarks": [{"name": "a"}]}', "a has no stats"),
     ("sysbench", "hello", "no report of sysbench"),
     ("sysbench", "sysbench 1.0.20\nFATAL: no", "the report has no throughput"),

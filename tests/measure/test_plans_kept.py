@@ -60,9 +60,7 @@ def run(
         builder = Builder(cache, account, options={FAST.name: FAST})
         guard = Guard(Limits(watch=False))
         aside = Quarantine(tmp_path)
-        with BenchRunner(
-            tmp_path, builder, workspace, machine, Silent(), guard, aside, pin=False
-        ) as runner:
+        with BenchRunner(tmp_path, builder, workspace, machine, Silent(), guard, aside) as runner:
             runner.measure(cell, 1)
         (path,) = (tmp_path / "bundles").iterdir()
         return read_bundle(path)

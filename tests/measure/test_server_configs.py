@@ -42,7 +42,7 @@ def test_a_published_configuration_can_be_changed_and_changed_again(tmp_path: Pa
 [[config]]
 name = "synced"
 target = "mysql"
-extends = "z12a_nogtid"
+extends = "small_nogtid"
 lines = ["sync_binlog = 1", "innodb_flush_log_at_trx_commit = 1"]
 
 [[config]]
@@ -53,9 +53,9 @@ lines = ["innodb_buffer_pool_size = 128M"]
 """,
     )
     check_configs(file)
-    published = server_config(file, "z12a_nogtid", mysql("8.4.7"), MACHINE)
+    published = server_config(file, "small_nogtid", mysql("8.4.7"), MACHINE)
     tiny = server_config(file, "tiny", mysql("8.4.7"), MACHINE)
-    assert published.name == "z12a_nogtid_c2r8"
+    assert published.name == "small_nogtid_c2r8"
     assert tiny.text.startswith(published.text.rstrip())
     assert tiny.text.splitlines()[-3:] == [
         "sync_binlog = 1",
@@ -70,14 +70,14 @@ RANGES = """
 [[config]]
 name = "mine"
 target = "mysql"
-extends = "z12a_nogtid"
+extends = "small_nogtid"
 until = "8.0.29"
 lines = ["old = 1"]
 
 [[config]]
 name = "mine"
 target = "mysql"
-extends = "z12a_nogtid"
+extends = "small_nogtid"
 since = "8.0.30"
 until = "9"
 lines = ["new = 1"]
@@ -114,7 +114,7 @@ def test_a_version_in_no_range_is_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('target = "mysqld"\nextends = "z12a"', "no target 'mysqld'; did you mean mysql"),
-        ('target = "mysql"\nextends = "z12"', "no config 'z12'; did you mean z12a"),
+        ('target = "mysql"\nextends = "z12aa"', "no config 'z12aa'; did you mean z12a"),
         ('target = "mysql"\nfile = "none.cnf"', "none.cnf cannot be read"),
         ('target = "mysql"', "set either file, or extends together with lines"),
         ('target = "mysql"\nextends = "mine"', "cannot extend itself"),

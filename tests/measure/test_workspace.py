@@ -131,7 +131,9 @@ def test_a_template_is_made_once(
     made: list[Path] = []
 
     class Target:
-        def template(self, build: Build, folder: Path, account: Account) -> None:
+        def template(
+            self, build: Build, folder: Path, account: Account, options: tuple[str, ...]
+        ) -> None:
             made.append(folder)
             folder.mkdir(parents=True)
 
@@ -143,3 +145,6 @@ def test_a_template_is_made_once(
     folder = workspace.template(build)
     assert workspace.template(build) == folder == tmp_path / "cache/templates/postgres/h"
     assert made == [folder]
+    other = workspace.template(build, ("--innodb_undo_tablespaces=32",))
+    assert other.parent == folder.parent
+    assert made == [folder, other]

@@ -101,6 +101,12 @@ def test_what_gained_is_red_what_lost_is_blue_and_the_rest_is_white() -> None:
     assert found["a"].endswith(",97%)") and found["main"].endswith(",97%)")
 
 
+def test_a_change_without_weight_stays_pale() -> None:
+    before, after = {"main;a": 100_000}, {"main;a": 100_100}
+    found = colours(difference_graph(before, after, "t", cost=100_000 / 100_100))
+    assert found["a"] == f"hsl({RED},85%,93%)"
+
+
 def test_shares_are_of_what_an_operation_took_before() -> None:
     # As much as before, and as much again: only the new half gained.
     before, after = {"main;a": 100}, {"main;a": 100, "main;new": 100}

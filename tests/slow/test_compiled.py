@@ -15,7 +15,7 @@ from tests.nights import leftovers, make_night
     [
         ("postgres", "x10a", "15", "postgres (PostgreSQL) {}"),
         # The server alone takes 18 minutes of processor time.
-        ("mariadb", "z12b", "10.11", "mariadbd  Ver {}-MariaDB"),
+        ("mariadb", "small", "10.11", "mariadbd  Ver {}-MariaDB"),
         # Its tree makes the amalgamation first, which the crates bring.
         ("sqlite", "wal", "3.40", "{} 20"),
     ],

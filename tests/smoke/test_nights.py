@@ -27,8 +27,8 @@ class Smoke(NamedTuple):
 
 SMOKES = {
     "postgres": Smoke("17", "x10a"),
-    "mysql": Smoke("9", "z12a"),
-    "mariadb": Smoke("11.4", "z12b"),
+    "mysql": Smoke("9", "small"),
+    "mariadb": Smoke("11.4", "small"),
     "sqlite": Smoke("", "wal", more=FAST_BUILD),
     "rocksdb": Smoke(
         "9.10", "byrx", ("readwhilewriting", "overwrite"), 'family = "db_bench"\n', 50_000

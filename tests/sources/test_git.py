@@ -138,7 +138,7 @@ def test_tags(repository: Repository, tmp_path: Path) -> None:
     source = GitTags(str(repository.folder), tmp_path / "cache")
     assert source.versions() == ("v1", "v2")
     assert files_of(source.fetch("v2", tmp_path).path) == {"file": "two"}
-    with pytest.raises(UserError, match=r"has no v3$"):
+    with pytest.raises(UserError, match="has no v3; `nightshift discover` lists"):
         source.fetch("v3", tmp_path)
 
 
@@ -162,7 +162,7 @@ def test_an_unknown_branch_or_commit_is_one_line(repository: Repository, tmp_pat
     repository.commit("one")
     with pytest.raises(UserError, match=r"has no branch nobody$"):
         GitBranch(f"{repository.folder}#nobody", tmp_path / "cache").versions()
-    with pytest.raises(UserError, match=r"has no 0{40}$"):
+    with pytest.raises(UserError, match=r"has no 0{40}; `nightshift discover` lists"):
         GitBranch(str(repository.folder), tmp_path / "cache").fetch("0" * 40, tmp_path)
 
 

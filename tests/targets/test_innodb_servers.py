@@ -27,7 +27,7 @@ from pipeline.text.errors import UserError
 from tests.conftest import Release
 from tests.ports import free_port
 
-FAMILIES = {"mariadb": "z12b", "mysql": "z12a"}
+FAMILIES = {"mariadb": "small", "mysql": "small"}
 NAMES = {"mariadb": "MariaDB", "mysql": "MySQL"}
 SERVERS = (
     *(("mariadb", major) for major in ("10.1", "10.2", "10.11", "11.4")),
@@ -264,7 +264,7 @@ def test_it_listens_on_loopback_only(shared: InnoDBServer) -> None:
 
 
 @on([("mysql", "9")])
-@pytest.mark.parametrize(("family", "mode"), [("z12a_gtid", "ON"), ("z12a_nogtid", "OFF")])
+@pytest.mark.parametrize(("family", "mode"), [("small_gtid", "ON"), ("small_nogtid", "OFF")])
 def test_a_family_decides_on_global_identifiers(stage: Stage, family: str, mode: str) -> None:
     running = stage.start(config=stage.configured(family))
     try:

@@ -9,7 +9,7 @@ from pipeline.targets.mariadb import MariaDB
 from pipeline.targets.mariadb.configuration import FILES, scale
 from pipeline.text.errors import UserError
 
-MAJORS = FILES.families()["z12b"]
+MAJORS = FILES.families()["small"]
 
 
 def revision(major: str) -> Revision:
@@ -29,14 +29,20 @@ def settings(text: str) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match}
 
 
-def test_there_is_z12b_for_every_major_that_is_published() -> None:
-    assert FILES.families() == {"z12b": ("10.1", "10.2", "10.11", "11.4")}
+def test_there_is_a_file_for_every_major_that_is_published() -> None:
+    assert FILES.families() == {
+        "small": ("10.1", "10.2", "10.11", "11.4"),
+        "z12b": ("10.2", "10.5", "11.0"),
+        "z12b_sync": ("11.0",),
+        "z12c": ("12.3",),
+        "z12c_sync": ("12.3",),
+    }
 
 
 @pytest.mark.parametrize("major", MAJORS)
 def test_every_file_scales_and_says_why(machine: Machine, major: str) -> None:
-    config = MariaDB().config("z12b", revision(major), sized(machine, 8, 31.1))
-    assert config.name == "z12b_c8r32"
+    config = MariaDB().config("small", revision(major), sized(machine, 8, 31.1))
+    assert config.name == "small_c8r32"
     found = settings(config.text)
     assert found["innodb_buffer_pool_size"] == "22912M"
     files = int(found.get("innodb_log_files_in_group", "1"))
@@ -51,7 +57,8 @@ def test_every_file_scales_and_says_why(machine: Machine, major: str) -> None:
 
 def test_majors_differ_only_in_what_they_know(machine: Machine) -> None:
     found = {
-        major: settings(MariaDB().config("z12b", revision(major), machine).text) for major in MAJORS
+        major: settings(MariaDB().config("small", revision(major), machine).text)
+        for major in MAJORS
     }
     names = {major: set(values) for major, values in found.items()}
     assert names["10.2"] - names["10.1"] == {"innodb_buffer_pool_chunk_size"}
@@ -72,9 +79,9 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 
 
 def test_what_there_is_not_says_what_there_is(machine: Machine) -> None:
-    with pytest.raises(UserError, match="mariadb has no config 'x10a'; choose one of z12b"):
+    with pytest.raises(UserError, match="mariadb has no config 'x10a'; choose one of small"):
         MariaDB().config("x10a", revision("11.4"), machine)
     with pytest.raises(
         UserError, match=r"no file for mariadb 5\.5; its first supported version is 10\.1$"
     ):
-        MariaDB().config("z12b", revision("5.5"), machine)
+        MariaDB().config("small", revision("5.5"), machine)

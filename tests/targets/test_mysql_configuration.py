@@ -10,7 +10,7 @@ from pipeline.targets.mysql.configuration import FILES, scale
 from pipeline.text.errors import UserError
 
 SINCE = ("5.6", "5.7", "8.0", "8.4")
-FAMILIES = ("z12a", "z12a_gtid", "z12a_nogtid")
+OURS = ("small", "small_gtid", "small_nogtid")
 GTID = {"gtid_mode", "enforce_gtid_consistency"}
 
 
@@ -36,10 +36,18 @@ def configured(family: str, major: str, machine: Machine) -> dict[str, str]:
 
 
 def test_every_family_has_a_file_since_each_change() -> None:
-    assert FILES.families() == dict.fromkeys(FAMILIES, SINCE)
+    published = (*SINCE, "9.0")
+    assert FILES.families() == {
+        **dict.fromkeys(OURS, SINCE),
+        "z12a": published,
+        "z12a_gtid": ("8.0", "8.4", "9.0"),
+        "z12b": published,
+        "z13a": ("9.5",),
+        "z13a_gtid": ("9.5",),
+    }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", OURS)
 @pytest.mark.parametrize("major", [*SINCE, "8.3", "9.7"])
 def test_every_file_scales_and_says_why(machine: Machine, family: str, major: str) -> None:
     config = MySQL().config(family, revision(major), sized(machine, 8, 31.1))
@@ -59,7 +67,7 @@ def test_every_file_scales_and_says_why(machine: Machine, family: str, major: st
 
 
 def test_majors_differ_only_in_what_they_know(machine: Machine) -> None:
-    found = {major: configured("z12a", major, machine) for major in SINCE}
+    found = {major: configured("small", major, machine) for major in SINCE}
     names = {major: set(values) for major, values in found.items()}
     files = {"innodb_log_file_size", "innodb_log_files_in_group"}
     assert names["5.7"] - names["5.6"] == {"innodb_buffer_pool_chunk_size"}
@@ -76,7 +84,7 @@ def test_majors_differ_only_in_what_they_know(machine: Machine) -> None:
 def test_families_differ_only_in_global_transaction_identifiers(
     machine: Machine, major: str
 ) -> None:
-    plain, on, off = (configured(family, major, machine) for family in FAMILIES)
+    plain, on, off = (configured(family, major, machine) for family in OURS)
     assert not GTID & plain.keys()
     assert {name: off[name] for name in off.keys() - plain.keys()} == dict.fromkeys(GTID, "OFF")
     more = {name: on[name] for name in on.keys() - plain.keys()}
@@ -98,10 +106,10 @@ def test_scaling_stays_within_reason(machine: Machine, gb: float) -> None:
 
 def test_what_there_is_not_says_what_there_is(machine: Machine) -> None:
     with pytest.raises(
-        UserError, match="mysql has no config 'x10a'; choose one of z12a, z12a_gtid, "
+        UserError, match="mysql has no config 'x10a'; choose one of small, small_gtid, "
     ):
         MySQL().config("x10a", revision("9.7"), machine)
     with pytest.raises(
         UserError, match=r"no file for mysql 5\.5; its first supported version is 5\.6$"
     ):
-        MySQL().config("z12a", revision("5.5"), machine)
+        MySQL().config("small", revision("5.5"), machine)

@@ -21,7 +21,7 @@ from pipeline.model import Build, Connection, Machine, Provenance, ServerConfig
 from pipeline.targets.base import Placement, ServerError, StartError, processes
 from pipeline.targets.base.processes import check_socket_path, start_error
 from pipeline.targets.postgres import Postgres, server
-from pipeline.targets.postgres.cluster import initdb_command, last_complaint
+from pipeline.targets.postgres.cluster import initdb_command, last_complaint, start_complaint
 from pipeline.targets.postgres.server import PostgresServer, check_folder
 from pipeline.text.errors import UserError
 from tests.conftest import Release, RunningPostgres
@@ -133,7 +133,7 @@ def test_a_server_runs_is_maintained_and_leaves_nothing(stage: Staged, major: st
         settings = running.settings()
         assert "-O" in settings["pg_config.CFLAGS"]
         assert settings["server_version"] == prepared.build.version
-        assert settings["shared_buffers"] == f"{716 * 1024 // 8} 8kB"
+        assert settings["shared_buffers"] == f"{736 * 1024 // 8} 8kB"
         assert settings["synchronous_commit"] == "off"
         assert settings["data_checksums"] == "off"
         assert settings["server_encoding"] == "UTF8"
@@ -241,15 +241,20 @@ def test_a_server_that_refuses_its_configuration_says_why(stage: Staged) -> None
     assert prepared.processes() == []
 
 
-def test_a_build_without_io_uring_says_what_it_has(
+def test_a_build_without_io_uring_says_what_to_do(
     stage: Staged, releases: Callable[[str], Release], machine: Machine
 ) -> None:
     prepared = stage("18")
     config = TARGET.config("x10d", releases("18").revision, machine)
     if b"liburing" in (prepared.build.home / "bin/postgres").read_bytes():
         pytest.skip("this build has io_uring")
-    with pytest.raises(StartError, match=r"io_method.*io_uring.*Available values: sync, worker"):
+    with pytest.raises(StartError) as caught:
         prepared.start(config=config)
+    assert str(caught.value) == (
+        f"Postgres {prepared.build.version} did not start (this build has no io_uring; compile it "
+        'with [[build]] configure = ["--with-liburing"] and the package liburing-dev, or choose '
+        "config x10b or x10c)"
+    )
 
 
 def test_an_interrupted_start_leaves_nothing(
@@ -429,6 +434,12 @@ def test_the_reason_is_taken_from_the_log(log: str, expected: str) -> None:
     line = str(start_error(log, 5432, "Postgres 17.1", last_complaint))
     assert f"{expected})" in line
     assert "\n" not in line
+
+
+def test_a_kernel_that_refuses_io_uring_is_told_with_the_remedy() -> None:
+    said = start_complaint("FATAL:  could not setup io_uring queue: Operation not permitted\n")
+    assert said.startswith("could not setup io_uring queue: Operation not permitted; the kernel")
+    assert "kernel.io_uring_disabled to 0" in said
 
 
 def test_the_last_complaint_of_a_program() -> None:

@@ -25,13 +25,13 @@ WANTED: Mapping[tuple[str, str, str], Mapping[str, str | None]] = {
         "random_page_cost": "1.5",
         "search_path": "",
     },
-    ("mariadb", "11.4", "z12b"): {
+    ("mariadb", "11.4", "small"): {
         "innodb_flush_log_at_trx_commit": "1",
         "join_buffer_size": "131072",
         "optimizer_switch": None,
         "init_connect": 'SET @a = "#1"',
     },
-    ("mysql", "9", "z12a"): {"innodb_adaptive_hash_index": "ON", "sort_buffer_size": "524288"},
+    ("mysql", "9", "small"): {"innodb_adaptive_hash_index": "ON", "sort_buffer_size": "524288"},
     ("rocksdb", "9.10", "byrx"): {
         "CFOptions.write_buffer_size": "33554432",
         "CFOptions.compaction_pri": "kByCompensatedSize",

@@ -23,6 +23,17 @@ variable "runner_program" {
   nullable    = false
 }
 
+variable "terraform" {
+  description = "What creates the servers of nights from the hub: archives of Terraform or OpenTofu and of its provider hcloud for Linux on x64, each by address and SHA-256, and the bucket of the states."
+  type = object({
+    program  = object({ url = string, sha256 = string })
+    provider = object({ url = string, sha256 = string })
+    bucket   = string
+    endpoint = string
+  })
+  default = null
+}
+
 variable "admin_cidrs" {
   description = "Addresses that SSH is let in from, in CIDR notation. Grafana and Prometheus are reached by a tunnel through it."
   type        = list(string)

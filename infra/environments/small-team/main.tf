@@ -19,6 +19,7 @@ module "hub" {
   repository     = var.repository
   nightshift     = var.nightshift
   runner_program = var.runner_program
+  terraform      = var.terraform
   server_type    = var.hub_type
   location       = var.locations[0]
   volume_gb      = var.volume_gb

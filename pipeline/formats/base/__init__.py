@@ -142,7 +142,7 @@ def table_of(tree: object, key: str) -> list[dict[str, Any]]:
     """Return the list of objects under a key of a JSON object. Raises FormatError without one."""
     found = tree.get(key) if isinstance(tree, dict) else None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise FormatError(f"no list {key!r}")
+        raise FormatError(f"the file has no list {key!r}")
     return found
 
 

@@ -41,9 +41,9 @@ class Notice(Frozen):
 class Cause(Frozen):
     """Regressions with one cause, the worst first; usually there is only one.
 
-    A sink that reported one of them before the common cause was known continues with it.
-    ``unproven`` are the fingerprints of those that are slower at equal instructions, without proof
-    that the code waits: they get no report of their own.
+    A sink that reported one of them before the common cause was known keeps that report up to date.
+    ``unproven`` has the fingerprints of regressions that are slower at equal instructions, without
+    proof that the code waits. They get no report of their own.
     """
 
     regressions: tuple[Regression, ...]
@@ -51,7 +51,7 @@ class Cause(Frozen):
 
 
 Words = Callable[[Regression, Sequence[Regression]], Notice]
-"""Makes the notice of a regression, and of others with the same cause."""
+"""Writes the notice of a regression, which also reports others with the same cause."""
 
 
 class DecisionKind(StrEnum):
@@ -83,8 +83,8 @@ class RegressedCommit(Frozen):
 class SinkAction(Frozen):
     """What a sink did for a regression: created, updated or closed its report.
 
-    ``place`` is the file or the address of the report. ``new`` means that there was none before,
-    ``changed`` that something was sent or written.
+    ``place`` is the file or the address of the report. ``new`` means that the regression had no
+    report before, ``changed`` that the sink sent or wrote something.
     """
 
     fingerprint: str
@@ -102,10 +102,10 @@ class SinkResult(Frozen):
 
 @runtime_checkable
 class PullRequestReader(Protocol):
-    """A sink that knows what was accepted in the pull requests of merged commits."""
+    """A sink that can read which regressions maintainers accepted in pull requests."""
 
     def accepted(self, commits: Mapping[str, RegressedCommit]) -> Sequence[PersonDecision]:
-        """Return the decisions about regressions, given by fingerprint with their commits."""
+        """Return acceptances of regressions; ``commits`` has their commits by fingerprint."""
         ...
 
 

@@ -16,10 +16,10 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States in which a regression without a report needs none."""
+"""States in which a regression that has no report gets none."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
-"""States without anything to fix: measured as absent, or as gone."""
+"""States of a regression that never existed (rejected) or no longer exists (resolved)."""
 
 
 class ReportedRegression(NamedTuple):
@@ -41,11 +41,11 @@ def choose(
     """Return the regressions to report, grouped by cause.
 
     ``known`` are the fingerprints of reported regressions; their reports are updated in every
-    state. For a cause without a report, the first unsettled regression is chosen, if it is
-    confirmed or ``suspected`` ones are reported too; not one slower at equal instructions, of
-    which nothing shows that the code is the cause. Improvements are never reported, not even
-    beside a regression. Regressions with one cause share a report, unless they had separate reports
-    before the cause was known.
+    state. For a cause without a report, the first unsettled regression is chosen that is confirmed
+    or, with ``suspected``, suspected. A regression at equal instructions is skipped unless there is
+    proof that the code is the cause. Improvements are never reported, not even beside a regression.
+    Regressions with one cause share a report, unless they had separate reports before the cause was
+    known.
     """
     needless = SETTLED if suspected else SETTLED | {RegressionState.SUSPECTED}
     chosen = []

@@ -164,8 +164,9 @@ def change_since(
 ) -> RegressionChange | None:
     """Return the one change to report since the last message; None if nothing changed.
 
-    A change of the regression itself comes first, then its culprit, then changes of those beside
-    it. ``before`` is the last reported state, None without an earlier report.
+    A change of the regression itself comes first, then its culprit, then changes of the other
+    regressions with the same cause. ``before`` is the last reported state, None without an earlier
+    report.
     """
     one, now = reported.regression, standing_of(reported)
     if before is None:

@@ -28,7 +28,7 @@ GITHUB = Forge("/commit/", "/compare/")
 GITLAB = Forge("/-/commit/", "/-/compare/")
 
 FORGES = {"github": GITHUB, "gitlab": GITLAB}
-"""The sites by the first part of their host name, which self-hosted sites share."""
+"""Hosting sites by the first part of their host name, as gitlab of gitlab.example.org."""
 
 
 def commit_address(supply: Supply | None, name: str) -> str:

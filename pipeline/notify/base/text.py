@@ -17,19 +17,20 @@ from pipeline.text.markdown import cell, code, fenced, inert, linked
 from pipeline.text.units import plural, show_figure
 
 ROWS = 30
-"""Rows of the table that are visible; further rows are folded."""
+"""Number of visible rows of the table; further rows are folded."""
 
 ROOM = 40_000
-"""Characters for the rows of the table; the report contains all of them."""
+"""Maximum length of the table's rows in characters; further rows are only on the report page."""
 
 MOST_BESIDE = 30
-"""Listed regressions with the same cause."""
+"""Maximum number of listed regressions with the same cause."""
 
 MOST = 60_000
 """Maximum length of a body in characters: a GitHub issue holds 65 536."""
 
 MOST_BETWEEN = 10
-"""Listed revisions that may be the culprit too, because they were not measured."""
+"""Maximum number of listed revisions that may be the culprit too, because they were not
+measured."""
 
 NAME = 60
 """Maximum length of a name in characters: GitHub cuts a title at 256."""
@@ -68,11 +69,11 @@ _DECIDE = {
     RegressionState.ACKNOWLEDGED: "To decide otherwise: ",
     RegressionState.WONT_FIX: "To decide otherwise: ",
 }
-"""What stands before the possible decisions, in the states that leave something to decide."""
+"""The words before the list of possible decisions, by state; other states have no list."""
 
 
 class Facts(NamedTuple):
-    """What the text about a regression needs beside the regression itself.
+    """Facts for the text about a regression, in addition to the regression itself.
 
     ``reproduce`` is the command that remeasures it and ``why`` is its explanation in markdown;
     either may be empty. ``find`` returns the origin of a revision, ``pages`` are the served
@@ -102,7 +103,7 @@ def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -
 
 
 def by_verbs(fingerprint: str) -> str:
-    """Return which decisions a reader can make with the command line."""
+    """Return the sentence about decisions that a reader can make with the command line."""
     return (
         f"`nightshift ack {fingerprint}` acknowledges this regression, `nightshift wontfix "
         f"{fingerprint}` marks it as won't fix, and `nightshift reopen {fingerprint}` undoes "
@@ -111,7 +112,7 @@ def by_verbs(fingerprint: str) -> str:
 
 
 def by_label(label: str) -> str:
-    """Return which decisions a reader can make on the issue itself."""
+    """Return the sentence about decisions that a reader can make on the issue itself."""
     return (
         f"To acknowledge this regression, add the label {code(label)}. To mark it as won't fix, "
         "close this issue as not planned; to undo that, reopen it. nightshift closes this "

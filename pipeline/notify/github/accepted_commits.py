@@ -1,7 +1,7 @@
 """Find what maintainers accepted in pull requests, for regressions of the merged commits.
 
-The time, the author and the reason are those of the comment, as GitHub has them. The artifact of a
-measurement, and whoever measured, have no part in it.
+The time, the author and the reason are those of the comment, as GitHub has them. Nothing is taken
+from the artifact of the measurement, whose author is not trusted.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def accepted_regressions(
 ) -> list[PersonDecision]:
     """Return an acknowledgement for each regression that was accepted before its commit was merged.
 
-    ``commits`` are those of the regressions, by fingerprint. A regression counts as accepted if the
-    last check run on the head that was merged is an accepted one of its target, and somebody who
-    may write to the repository commented ``/nightshift accept REASON`` before the merge. Raises
-    UnavailableError if GitHub does not answer.
+    ``commits`` has the commit of each regression, by fingerprint. A regression counts as accepted
+    under two conditions: the newest check run of its target on the merged head shows the
+    acceptance, and somebody who may write to the repository commented ``/nightshift accept REASON``
+    before the merge. Raises UnavailableError if GitHub does not answer.
     """
     found = []
     for fingerprint, commit in commits.items():
@@ -91,7 +91,7 @@ def _decisions(
 
 
 def _accepted(client: Client, place: str, sha: str, target: str) -> bool:
-    """Whether the newest check runs of a target on a commit are accepted ones."""
+    """Whether a newest check run of a target on a commit shows an accepted regression."""
     listed = client.read_all(f"{place}/commits/{sha}/check-runs", "check_runs", filter="latest")
     return any(
         str(each["external_id"]).startswith(f"{NAME} ")

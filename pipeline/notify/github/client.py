@@ -128,7 +128,7 @@ class Client:
             answer = self._ask("GET", following[1], {})
 
     def write(self, method: str, path: str, payload: Mapping[str, Any]) -> Any:
-        """Change something on GitHub and return its answer; only show it in a preview.
+        """Send a change to GitHub and return GitHub's answer; in a preview, only show the change.
 
         An empty ``payload`` sends no body: GitHub describes none for such requests. Raises
         UnknownError if the write may have been done, UnavailableError if it was not, and otherwise
@@ -187,7 +187,7 @@ class Client:
     def _check_done(method: str, reason: str) -> None:
         """Raise UnknownError if a failed write may have been done, so it is not repeated."""
         if method != "GET":
-            raise UnknownError(f"{reason}; whether it did the request is unknown")
+            raise UnknownError(f"{reason}; it is unknown whether GitHub carried out the request")
 
     def _wait(self, seconds: float, reason: str) -> None:
         """Wait before a retry; give up if that would take too long."""

@@ -28,7 +28,8 @@ NAME = "/nightshift"
 """The first word of a command."""
 
 MAY_ASK = ("admin", "maintain", "write")
-"""Permissions of those who could run any code on the runners, because they may push a workflow."""
+"""Permissions that allow commands: their owners may push a workflow, so could run any code
+anyway."""
 
 MODES = ("time", "count")
 
@@ -122,7 +123,7 @@ def is_command(text: str) -> bool:
 
 
 def parse_command(text: str) -> Command:
-    """Return the command of a comment that has one. Raises UserError for invalid arguments."""
+    """Return the command that a comment begins with. Raises UserError for invalid arguments."""
     words = _words(text)[1:]
     if words[:1] == ["accept"]:
         reason = " ".join(words[1:])
@@ -186,7 +187,7 @@ def react(client: Client, repository: str, comment: PullRequestComment, content:
 class MeasuringWorkflow(NamedTuple):
     """The file name of the workflow that measures, and the branch that it runs on.
 
-    An empty branch is the default one. What runs on another branch cannot write the caches that
+    An empty branch means the default branch. A run on another branch cannot write the caches that
     the default branch reads.
     """
 
@@ -203,8 +204,9 @@ def start_measurement(
 ) -> MeasuredCommit:
     """Start the workflow that measures, with the commits as they are now; return head and run.
 
-    What is pushed later is not what a maintainer asked for. Raises UserError for a closed pull
-    request, and for a workflow that does not exist or does not accept the arguments.
+    Commits that are pushed later are not measured: the maintainer did not see them. Raises
+    UserError for a closed pull request, and for a workflow that does not exist or does not accept
+    the arguments.
     """
     pull = read_pull_request(client, repository, number)
     if not pull.open:

@@ -131,7 +131,8 @@ def find_measurement(
 ) -> MeasuredCommit:
     """Return which commit of which pull request a workflow run has measured.
 
-    The title of a run that was started by hand counts on the default branch, and on ``branch``.
+    The title of a run that was started by hand names the pull request; it is trusted only if the
+    run was on the default branch or on ``branch``.
 
     Raises UserError for an event of another repository, and for one without a pull request.
     """
@@ -163,13 +164,16 @@ class WaitingMeasurement(Frozen):
 def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurement | None:
     """Return the measurement of a run that was requested or began, as it is now.
 
-    None if it has ended meanwhile, waits for an approval, or measures nothing because its label is
-    missing. Raises UserError for an event without a workflow run, and for one of another
-    repository.
+    None if the run has ended meanwhile, waits for an approval, or measures nothing because the pull
+    request lacks the label. Raises UserError for an event without a workflow run, and for one of
+    another repository.
     """
     event = _read(file)
     if event.repository.full_name.casefold() != repository.casefold():
-        raise UserError(f"{file} is an event of {event.repository.full_name}, not of {repository}")
+        raise UserError(
+            f"{file} is an event of {event.repository.full_name}, not of {repository}; correct the "
+            "repository, or give another file"
+        )
     if event.workflow_run is None:
         raise UserError(f"{file} is not an event of workflow_run; give that of GITHUB_EVENT_PATH")
     # Events may arrive late, so the state is asked for.
@@ -191,7 +195,9 @@ def _run(client: Client, repository: str, number: str) -> _Run:
     try:
         return _Run.model_validate(client.read(f"/repos/{repository}/actions/runs/{number}"))
     except GithubRefusedError as error:
-        raise UserError(f"{repository} has no workflow run {number}") from error
+        raise UserError(
+            f"{repository} has no workflow run {number}; check the id and the repository"
+        ) from error
     except ValidationError as error:
         raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
 
@@ -199,13 +205,15 @@ def _run(client: Client, repository: str, number: str) -> _Run:
 def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
     """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
 
-    Raises UserError for a file that is not ``what`` it should be; ``where_from`` is then where a
-    user finds the right one.
+    Raises UserError for another file. Its text says ``what`` the file should be, and ``where_from``
+    a user gets the right one.
     """
     try:
         return form.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}); give the file that GITHUB_EVENT_PATH names"
+        ) from error
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
         raise UserError(
@@ -215,9 +223,12 @@ def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") 
 
 
 def check_event_repository(file: Path, named: str, repository: str) -> None:
-    """Raise UserError if an event is of another repository than the one that is asked about."""
+    """Raise UserError unless ``named``, the repository of an event, is ``repository``."""
     if named.casefold() != repository.casefold():
-        raise UserError(f"{file} is an event of {named}, not of {repository}")
+        raise UserError(
+            f"{file} is an event of {named}, not of {repository}; correct the repository, or give "
+            "another file"
+        )
 
 
 def _read(file: Path) -> _WorkflowEvent:
@@ -299,7 +310,9 @@ def _pull(client: Client, repository: str, number: int) -> _Pull:
     try:
         return _read_pull(client.read(f"/repos/{repository}/pulls/{number}"))
     except GithubRefusedError as error:
-        raise UserError(f"{repository} has no pull request #{number}") from error
+        raise UserError(
+            f"{repository} has no pull request #{number}; check the number and the repository"
+        ) from error
 
 
 def _read_pull(data: object) -> _Pull:

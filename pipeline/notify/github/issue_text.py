@@ -41,8 +41,8 @@ def ours(fingerprint: str, body: str, room: int = ROOM) -> str:
 def with_ours(present: str | None, fingerprint: str, body: str) -> str | None:
     """Return an issue's text with nightshift's part replaced.
 
-    Text that people wrote before and after it is kept. If they removed a marker, our part is
-    appended. The result is None if their text leaves no room.
+    Text that people wrote before and after nightshift's part is kept. If they removed a marker, our
+    part is appended. The result is None if their text leaves no room.
     """
     before, after = _around(present or "", fingerprint)
     room = ROOM - len(before) - len(after)

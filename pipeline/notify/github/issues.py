@@ -24,7 +24,7 @@ _WAITING = frozenset({RegressionState.SUSPECTED, RegressionState.CONFIRMED})
 """States in which somebody has to act, so their issues are open."""
 
 _GONE = frozenset({301, 404, 410})
-"""Moved to another repository, invisible, deleted."""
+"""HTTP statuses of an issue that was moved (301), is not visible (404) or was deleted (410)."""
 
 _RESOLVED = RegressionState.RESOLVED
 
@@ -40,7 +40,7 @@ class DesiredIssue(NamedTuple):
 
     @property
     def body(self) -> str:
-        """A digest of what the issue's text should be."""
+        """The digest of the text that the issue should have."""
         return digest(self.notice.body.strip())
 
     @property
@@ -54,7 +54,8 @@ def desired_issue(
 ) -> DesiredIssue:
     """Return what the issue of a regression should contain.
 
-    It is gone when all regressions that it reports are gone, and one of them by measurement.
+    The state is resolved when all reported regressions are gone, at least one of them by
+    measurement.
     """
     regressions = (reported.regression, *reported.beside)
     state = reported.regression.state
@@ -129,9 +130,9 @@ class Issues:
         return SinkAction(fingerprint=fingerprint, place=issue.html_url, new=True, changed=True)
 
     def update(self, meant: DesiredIssue) -> SinkAction:
-        """Update the issue of a regression, and comment on what is new.
+        """Update the issue of a regression, and comment on changes.
 
-        Raises UnavailableError and GithubRefusedError for whatever could not be done.
+        Raises UnavailableError or GithubRefusedError if a part of the update failed.
         """
         fingerprint = meant.notice.fingerprint
         entry = self._record.entry(fingerprint)
@@ -210,7 +211,7 @@ class _IssueUpdate:
         self._note(title=meant.title, body=meant.body, labels=meant.labels, gone="")
 
     def comment_changes(self) -> None:
-        """Comment on what is new of a regression; close or reopen its issue.
+        """Comment on changes of a regression; close or reopen its issue.
 
         A locked conversation is left alone: people ended it.
         """

@@ -38,8 +38,8 @@ CONCLUSIONS = {
     PullRequestOutcome.COULD_NOT_RUN: "action_required",
     PullRequestOutcome.NOT_MEASURED: "neutral",
 }
-"""The conclusion of a check run by outcome. A required check passes as neutral: what the pull
-request is not to blame for does not block it."""
+"""The conclusion of a check run by outcome. GitHub lets a required check with the conclusion
+neutral pass, so a failure that the pull request did not cause does not block it."""
 
 STATES = {
     PullRequestOutcome.PASSED: "success",
@@ -64,7 +64,7 @@ _BEFORE = {
 } | dict.fromkeys(
     WITHOUT_RESULT, "This comment reported a regression before; whether it is gone is **unknown**."
 )
-"""The first line of a comment that exists because of an earlier regression."""
+"""The first line, by outcome, of a comment that reported a regression before."""
 
 
 class Way(StrEnum):
@@ -102,7 +102,7 @@ class PullRequestTopic(NamedTuple):
 
     @property
     def waiting_keys(self) -> frozenset[str]:
-        """The keys of the check run of the same run while it waits: its class is unknown then."""
+        """The keys of the check run while the measurement waits: its class is unknown then."""
         found = self.measurement
         less = (self, *self._less_known())
         keys = {each.key for each in less}
@@ -111,7 +111,7 @@ class PullRequestTopic(NamedTuple):
         return frozenset(keys | {each.key for each in started})
 
     def covers(self, name: str) -> bool:
-        """Whether a check run with this name is of the subject, or of a more specific one."""
+        """Whether a check run with this name is about this topic, or a more specific one."""
         if self.machine_class:
             return name == self.name
         prefix = f"{NAME} / {self.target} on " if self.target else f"{NAME} / "
@@ -133,8 +133,8 @@ class PullRequestTopic(NamedTuple):
     def is_of(self, body: str) -> bool:
         """Whether a comment with this text is about the same topic.
 
-        A measurement that left nothing has no machine class, and may have no target. It is of all
-        comments with another one, because what they say is no longer known.
+        A measurement without a result has no machine class, and may have no target. It counts as
+        the topic of all classes (or targets), because their comments may no longer be true.
         """
         if self.machine_class:
             return body.startswith(self.marker)
@@ -179,7 +179,7 @@ def is_accepted(check: Mapping[str, Any]) -> bool:
 
 
 class _Marked(NamedTuple):
-    """What was set on a commit: its page, our account, whether a regression is accepted."""
+    """A check run or status as set: its page, our account, whether a regression is accepted."""
 
     page: str
     author: str
@@ -246,9 +246,10 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Mar
 
 
 def _hide_provisional(client: Client, subject: PullRequestTopic, number: int) -> None:
-    """Give check runs before this one its name, as GitHub shows the newest of each name only.
+    """Rename our earlier check runs to this one's name: GitHub shows only the newest of a name.
 
-    A measurement that was cancelled or failed before its machine class was known left them.
+    They are left from a measurement that was cancelled, or that failed before its machine class was
+    known.
     """
     for each in _our_checks(client, subject):
         if each["name"] in subject.provisional_names and int(each["id"]) < number:
@@ -328,9 +329,10 @@ def announce(
 
 
 def is_superseded(client: Client, subject: PullRequestTopic) -> bool:
-    """Whether another measurement took the place of this one, which was cancelled.
+    """Whether a newer measurement has replaced this cancelled one.
 
-    Its check run is then another run's, and a check run of its own would hide that one.
+    The check run then belongs to the newer measurement. Another check run for the cancelled one
+    would hide it.
     """
     ours = _of_this_target(client, subject)
     own = any(each["external_id"] in subject.waiting_keys for each in ours)

@@ -79,9 +79,9 @@ class InstalledWorkflow(NamedTuple):
 
 
 class RepositorySettings(NamedTuple):
-    """Settings of a GitHub repository; None is what the token may not read.
+    """Settings of a GitHub repository; a setting that the token may not read is None.
 
-    ``unreadable`` has what that is and the missing permission, as for a fine-grained token.
+    ``unreadable`` names each such setting with the missing permission of a fine-grained token.
     """
 
     full_name: str
@@ -142,7 +142,7 @@ def read_settings(client: Client, repository: str) -> RepositorySettings:
             "the token access to it"
         ) from error
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub is not as described") from error
+        raise UnavailableError("the answer of GitHub lacks documented fields") from error
 
 
 def _read(reader: _SettingReader, about: _RepositoryFacts) -> RepositorySettings:

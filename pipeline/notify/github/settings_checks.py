@@ -31,7 +31,7 @@ INACTIVE = timedelta(days=60)
 """The time without activity after which GitHub turns the schedules of a public repository off."""
 
 SOON = timedelta(days=50)
-"""The time without activity after which that is announced here."""
+"""The time without activity after which a check warns of this."""
 
 OLDEST_RUNNER = (2, 329, 0)
 """The oldest version of a runner that GitHub accepts."""

@@ -38,7 +38,8 @@ _BUSY = (
 class GithubSink:
     """Reports regressions as GitHub issues, one for each cause.
 
-    ``results`` holds its record. With ``show`` it only reads, and shows what it would send.
+    ``results`` is the folder with the sink's record. With ``show``, the sink only reads, and shows
+    what it would send.
     """
 
     name = "github"
@@ -65,8 +66,8 @@ class GithubSink:
     def decisions(self) -> Sequence[PersonDecision]:
         """Return what people decided on our issues by labels, closing and reopening.
 
-        The next :meth:`report` records what was returned. If the process is killed before, when the
-        journal may lack it, the decision is returned again with the same ``at``.
+        The next :meth:`report` records which decisions were returned. If the process is killed
+        before, the journal may lack them, so they are returned again, with the same ``at``.
         """
         found: list[PersonDecision] = []
         with self._locked() as locked:
@@ -101,8 +102,8 @@ class GithubSink:
             return accepted_regressions(self._client, self._section.repository, here)
         except UnavailableError as error:
             self._left.append(
-                "what was accepted in pull requests was not read; it is read the next time: "
-                f"{error}"
+                "accepted regressions were not read from pull requests; they are read the next "
+                f"time: {error}"
             )
             return []
 

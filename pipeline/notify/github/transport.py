@@ -96,7 +96,8 @@ def pygithub(url: str, token: str) -> Transport:
             raise (NotSentError if _not_sent(error) else CutError)(reason) from None
         except RuntimeError as error:  # PyGithub's error on a redirect to another host
             raise UserError(
-                f"[github] url = {url!r} is not the address of the API: {first_line(error)}"
+                f"[github] url = {url!r} is not the address of the API ({first_line(error)}); "
+                "write for example https://api.github.com"
             ) from None
         return GithubResponse(status, received, _parsed(status, text))
 

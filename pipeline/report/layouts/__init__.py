@@ -79,7 +79,8 @@ _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
 """Layouts by the workload name of a published table."""
 
 _SPEEDS = frozenset({"qps", "time_us/o", "score", "cost"})
-"""Metrics of imported results that are compared over revisions, with all others beside them."""
+"""Metrics of speed of imported results. A table with one of them compares revisions, and shows the
+other metrics too."""
 
 
 def default_layout(subject: MeasuredSubject) -> str:

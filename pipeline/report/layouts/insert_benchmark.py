@@ -16,7 +16,7 @@ from pipeline.storage.derive.background import SUSTAINED
 FAMILY = "insert_benchmark"
 
 BACKGROUND = ("inserts", "deletes")
-"""The work in the background of queries."""
+"""The kinds of background work beside the queries."""
 
 _GIGA = 1 / 1024**3
 
@@ -38,7 +38,7 @@ DETAILS: tuple[Block, ...] = (
         Head("p99", ("latency_p99",), 3, help="99th percentile of the response time, ms"),
     ),
 )
-"""The published columns of a step."""
+"""The columns of a step's table, as in the published reports."""
 
 
 def insert_benchmark(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:

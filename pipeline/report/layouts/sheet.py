@@ -12,7 +12,7 @@ from pipeline.report.relative import Column, position_of, ratio
 from pipeline.report.tables import MeasuredSubject
 
 Place = tuple[str, str]
-"""(part, column name)"""
+"""A cell of the sheet: (name of the row, name of the column)."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Sheet:
     def relative(self, title: str, base: str) -> Sheet:
         """Return all values relative to the base revision's value in the same row.
 
-        ``base`` is a label or name, empty for the first revision. Relative values are unchanged
-        unless a base is named. Raises UserError for an unknown base.
+        ``base`` is a label or name, empty for the first revision. A sheet of relative values is
+        returned unchanged unless a base is named. Raises UserError for an unknown base.
         """
         if self.base is not None and not base:
             return self

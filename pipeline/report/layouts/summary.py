@@ -27,7 +27,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float | None]] = {
     "median": statistics.median,
     "stdev": _deviation,
 }
-"""The published columns."""
+"""The columns of the table, as in the published reports: names and functions."""
 
 
 def summary(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:

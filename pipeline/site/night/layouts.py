@@ -15,7 +15,7 @@ from pipeline.report.render.html import as_html
 from pipeline.report.tables import measured_subjects
 
 _ITS_OWN = "relative"
-"""Layouts of families for which the page has its own tables, with links to the charts."""
+"""The layout for which the page has its own tables, with links to the charts."""
 
 _FOLDED = ("scale-up", "details", "summary")
 """Layouts that are shown folded beside a family's own."""

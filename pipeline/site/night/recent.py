@@ -13,10 +13,11 @@ from pipeline.model import Regression, Shift
 from pipeline.regressions.detected import Detected
 
 SHOWN = 100
-"""Lines of at most so many revisions are shown whole."""
+"""Maximum number of revisions of a line that is shown whole."""
 
 NEWEST = 25
-"""Newest revisions of a longer line that are shown, and the most around its changes."""
+"""Number of newest revisions that are shown of a longer line, and maximum number around its
+changes."""
 
 
 Positions = Mapping[str, Sequence[int]]

@@ -26,7 +26,7 @@ MOST_POINTS = 1200
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """What is drawn of one run over time.
+    """The lines that a page draws for one run over time.
 
     ``throughput`` is in operations per second, from ``reports`` reported values; ``thinned`` if
     visible points were removed. ``stalls`` are (from, to) in seconds. ``activity`` is by field;
@@ -42,7 +42,7 @@ class OverTime:
 
 
 def over_time(outcome: StepOutcome, share: float) -> OverTime:
-    """Return what is drawn of a step of a run over time, from a ``share`` of all points.
+    """Return the lines to draw for a step of a run, with a ``share`` of a page's points.
 
     Of constant fields only the two ends are kept, for comparison with other fields.
     """

@@ -45,13 +45,13 @@ class DrawnLines(NamedTuple):
 
 
 class NightReport(NamedTuple):
-    """What the store has of a night, for the report and for the site.
+    """The data of a night from the store, for the report and for the site.
 
-    ``plan`` has the revisions that are shown, at these ``positions`` of the whole plan.
-    ``left_out`` is the number of the others, by line. ``unbuilt`` says by the keys of cells why
-    revisions have no build. ``fixed`` are the parts of the page that regressions do not change.
-    ``trends`` read from the store, for the site. ``drawn`` has the lines once a page was rendered:
-    the page of the site shows the same as the report.
+    ``plan`` has the revisions that are shown, and ``positions`` their positions in the whole plan.
+    ``left_out`` is the number of other revisions, by line. ``unbuilt`` has the reasons of failed
+    builds, by the keys of cells. ``fixed`` are the parts of the page that regressions do not
+    change. ``trends`` reads from the store, for the site. ``drawn`` keeps the rendered lines, so
+    that the page of the site shows the same as the report.
     """
 
     trends: Trends

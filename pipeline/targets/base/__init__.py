@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from pydantic import Field
 
 from pipeline.machine.account import Account
+from pipeline.machine.tasks import Task
 from pipeline.model import (
     Build,
     BuildOptions,
@@ -28,8 +29,12 @@ from pipeline.targets.base.archives import ArchiveMember
 class Placement(Frozen):
     """Where a server runs: its private folder, port, processors and account.
 
+    ``processors`` are those of all its work; of these, ``background`` are those of its work beside
+    statements, if it has some of its own.
+
     ``instrument`` is a command that runs the server's program and counts its instructions; empty
-    for a server that is timed.
+    for a server that is timed. ``limit`` is the beginning of a command that runs with limited
+    memory; empty without a limit.
     """
 
     folder: Path
@@ -37,6 +42,13 @@ class Placement(Frozen):
     processors: tuple[int, ...]
     account: Account
     instrument: tuple[str, ...] = ()
+    limit: tuple[str, ...] = ()
+    background: tuple[int, ...] = ()
+
+    @property
+    def serving(self) -> tuple[int, ...]:
+        """The processors of what serves clients."""
+        return tuple(sorted(set(self.processors).difference(self.background)))
 
 
 class Counting(Frozen):
@@ -89,6 +101,10 @@ class Server(Protocol):
     @property
     def pid(self) -> int | None:
         """The server's first process; None for a DBMS that runs inside the load generator."""
+        ...
+
+    def serves(self, task: Task) -> bool | None:
+        """Return whether a task of the running DBMS serves clients; None if that is unknown."""
         ...
 
     def settings(self) -> Mapping[str, str]:
@@ -165,6 +181,8 @@ class Target(Protocol):
 
     name: str
     counting: Counting
+    embedded: bool
+    """Whether the DBMS runs inside the load generator, without a server."""
 
     @property
     def supplies(self) -> tuple[Supply, ...]:
@@ -207,6 +225,13 @@ class Target(Protocol):
         """
         ...
 
+    def background(self, config: ServerConfig, major: str) -> int:
+        """Return how many processes or threads work at once beside those that serve clients.
+
+        ``major`` is that of the revision, which decides on the defaults; empty for the newest code.
+        """
+        ...
+
     def with_setting(self, config: ServerConfig, name: str, value: str) -> ServerConfig:
         """Return a configuration with one setting changed, named as servers report it.
 
@@ -215,8 +240,17 @@ class Target(Protocol):
         """
         ...
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
-        """Create the empty database that every run of a build starts from."""
+    def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
+        """Return the options of a configuration that count only when a database is created."""
+        ...
+
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
+        """Create the empty database that every run of a build starts from.
+
+        ``options`` are those of :meth:`initial_options`.
+        """
         ...
 
     def start(

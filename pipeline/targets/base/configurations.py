@@ -6,13 +6,15 @@ major in its name and to later ones, up to the next file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import NamedTuple
 
-from pipeline.machine.fingerprint import scale_name
+from pipeline.machine.fingerprint import memory_gb, scale_name
 from pipeline.model import Machine, Revision, ServerConfig
 from pipeline.text.errors import UserError
 
@@ -57,12 +59,49 @@ class ConfigFiles:
                 f"config {family} has no file for {self.target} {revision.major}; its first "
                 f"supported version is {known[family][0]}"
             )
-        template = _template(self.target, f"{family}/{fitting[-1]}{self.suffix}")
+        template = self._template(f"{family}/{fitting[-1]}{self.suffix}")
         return _server_config(
             family,
             f"{family}_{scale_name(machine.cores, machine.memory_bytes)}",
             template.format_map(self.scale(machine, revision)),
         )
+
+    def _template(self, path: str) -> str:
+        """Return the text of a file, with the files that it includes."""
+        return "".join(
+            self._template(f"{found[1]}{self.suffix}") if (found := _INCLUDE.match(line)) else line
+            for line in _template(self.target, path).splitlines(keepends=True)
+        )
+
+
+_INCLUDE = re.compile(r"@include (\S+)$")
+"""A line that stands for another file, as ``@include z12a/8.4``."""
+
+
+class PublishedScale(NamedTuple):
+    """How the sizes of a published configuration fit a machine.
+
+    The values are those published for ``gb`` of memory: the largest such machine that is no larger
+    than this one, or the smallest. ``share`` is the machine's memory as a part of that.
+    """
+
+    gb: int
+    share: float
+
+    def memory(self, published_mb: float, step: int = 1) -> int:
+        """Return a size of memory in MB for this machine, in whole steps, at least one."""
+        return max(step, int(published_mb * self.share) // step * step)
+
+    def at_most(self, published_mb: float, step: int = 1) -> int:
+        """Return a size in MB that a larger machine does not enlarge."""
+        return max(step, int(published_mb * min(self.share, 1.0)) // step * step)
+
+
+def published_scale(machine: Machine, sizes: Collection[int]) -> PublishedScale:
+    """Return how configurations published for machines with ``sizes`` GB fit a machine."""
+    gb = memory_gb(machine.memory_bytes)
+    fitting = max((size for size in sizes if size <= gb), default=min(sizes))
+    return PublishedScale(fitting, gb / fitting)
 
 
 # A line of thousands of commits asks for the same files, and gets the same configuration.
@@ -96,6 +135,23 @@ def _server_config(family: str, name: str, text: str) -> ServerConfig:
 
 def _numbers(major: str) -> tuple[int, ...]:
     return tuple(int(number) for number in major.split("."))
+
+
+def option(config: ServerConfig, name: str) -> str | None:
+    """Return the value of an option in the text of a configuration; None if it is not there.
+
+    The last occurrence counts. Dashes and underscores are alike, as in option files of MySQL; the
+    prefix ``loose_`` and quotes do not count.
+    """
+    pattern = rf"(?im)^(?:--)?(?:loose[-_])?{name.replace('_', '[-_]')}\s*=\s*([^#\n]*)"
+    found = re.findall(pattern, config.text)
+    return found[-1].strip().strip("'\"") if found else None
+
+
+def numeric_option(config: ServerConfig, name: str, default: int) -> int:
+    """Return a whole number in the text of a configuration, or the default of the server."""
+    value = option(config, name)
+    return int(value) if value is not None and value.isdecimal() else default
 
 
 class NotASettingError(ValueError):

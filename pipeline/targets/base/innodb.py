@@ -15,6 +15,7 @@ from pymysql.cursors import Cursor
 from pipeline.machine.ports import LOOPBACK
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError, innodb_activity
+from pipeline.targets.base.innodb_threads import ServerThreads
 from pipeline.targets.base.mysql_log import first_error
 from pipeline.targets.base.mysql_protocol import SOCKET, asking, make_database, quoted
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
@@ -67,8 +68,14 @@ class InnoDBServer:
         self.connection = connection
         self.activity: Activity | None = Activity(innodb_activity.FIELDS, self._asking)
         self.pid = process.pid
+        self._threads = ServerThreads(connection, process.pid)
+        self.serves = self._threads.serves
         self._process = process
         self._folder = folder
+
+    def place(self, placement: Placement) -> None:
+        """Give the threads that serve clients and all others their own processors."""
+        self._threads.place(placement.serving, placement.background)
 
     def settings(self) -> Mapping[str, str]:
         """Return all global variables of the server."""
@@ -154,7 +161,14 @@ def start(
         return path.exists() and make_database(connection)
 
     await_ready(process, name, placement, answers, first_error)
-    return InnoDBServer(process, connection, folder)
+    server = InnoDBServer(process, connection, folder)
+    if placement.background:
+        try:
+            server.place(placement)
+        except BaseException:
+            server.stop()
+            raise
+    return server
 
 
 def _analyze(session: Cursor, table: str) -> None:

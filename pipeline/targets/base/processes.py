@@ -71,7 +71,10 @@ def start_process(
     with (placement.folder / LOG).open("wb") as output:
         return subprocess.Popen(
             placement.account.command(
-                *placement.instrument, *command, processors=placement.processors
+                *placement.instrument,
+                *command,
+                processors=placement.processors,
+                limit=placement.limit,
             ),
             stdin=subprocess.DEVNULL,
             stdout=output,

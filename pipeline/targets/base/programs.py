@@ -70,15 +70,17 @@ def run_program(
     stdin: str = "",
     environment: Mapping[str, str] = ENVIRONMENT,
     program: Path | None = None,
+    limit: Sequence[str] = (),
 ) -> str:
     """Run a program of a build in ``folder`` to its end and return its output.
 
-    ``program`` names it in errors, if it is not the first word of the command. ``complaint``
+    ``program`` names it in errors, if it is not the first word of the command. ``limit`` is the
+    beginning of a command that runs with limited memory. ``complaint``
     extracts the reason of a failure from standard error. Raises UserError for a full disk, and
     StartError for a program that fails or does not run.
     """
     answer = subprocess.run(
-        account.command(*command),
+        account.command(*command, limit=limit),
         input=stdin,
         capture_output=True,
         text=True,

@@ -1,8 +1,12 @@
 """Named configurations of MariaDB, scaled to the machine: configs/<family>/<major>.cnf.
 
-z12b is the default of the published reports: it writes a binary log, and no commit waits for
-storage. Each file gives the reason of its settings. An option that some release of a major does not
-know has the prefix ``loose_``: such a release ignores it with a warning.
+z12b is the published default; z12c has the binary log in InnoDB. In z12b_sync and z12c_sync every
+commit waits for storage. The settings are those of the reports (bench/conf of the repository
+mdcallag/mytools).
+
+small is ours, for small databases on any machine: no performance schema, and a redo log that is an
+eighth of memory, as old releases write the whole file before they answer. An option that some
+releases of a major do not know has the prefix ``loose_``: they ignore it with a warning.
 """
 
 from __future__ import annotations
@@ -12,15 +16,16 @@ from collections.abc import Mapping
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine
 from pipeline.targets.base.configurations import ConfigFiles
+from pipeline.targets.base.innodb_published import published
 
-FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: scale(machine))
+FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: {**scale(machine), **published(machine)})
 """The configuration files of MariaDB, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values of placeholders in MariaDB's configurations, for this machine.
+    """Return the values of placeholders in the configurations ``small``, for this machine.
 
-    - ``buffer_pool_mb``: 70 % of memory, the share of Postgres in x10a, in whole
+    - ``buffer_pool_mb``: 70 % of memory, the share of the published ones, in whole
       chunks of 128 MB;
     - ``log_file_mb``: an eighth of memory, at least 128 MB and at most 16 GB. Releases before
       10.8 write the whole file before they answer, so it is no larger than the steps need;

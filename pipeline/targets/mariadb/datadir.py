@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.machine.account import Account
@@ -12,15 +13,15 @@ from pipeline.targets.base.templates import USER
 from pipeline.targets.mariadb.install import environment, server_program, system_tables
 
 
-def fill(build: Build, account: Account, folder: Path) -> None:
+def fill(build: Build, account: Account, folder: Path, options: Sequence[str] = ()) -> None:
     """Initialise ``folder`` as an empty data directory of MariaDB.
 
-    MariaDB's own script for this needs more programs than the archive has. As the script does, this
-    function passes :func:`statements` to a server without network, which ends after the last
-    statement.
+    The release's own script needs more programs than the archive has. It passes these statements to
+    a server without network that ends after the last one; so does this function. ``options`` are
+    those of InnoDB for a new database.
     """
     account.own(folder)
-    command = [*server_command(build, folder), "--bootstrap"]
+    command = [*server_command(build, folder), *options, "--bootstrap"]
     # The finished files are copied, so the durability of these writes does not matter.
     command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0"]
     run_program(

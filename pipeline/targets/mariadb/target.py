@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
-from pipeline.targets.base import Identity, Placement, Server
+from pipeline.targets.base import Identity, Placement, Server, innodb_work
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.innodb_counting import COUNTING
+from pipeline.targets.base.innodb_initial import initial_options
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mariadb import compilation, configuration, datadir, install, releases
@@ -29,6 +30,7 @@ class MariaDB:
 
     name = "mariadb"
     counting = COUNTING
+    embedded = False
     tools = compilation.TOOLS
     supplies = (
         Supply(
@@ -48,6 +50,8 @@ class MariaDB:
     configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(with_option)
+    background = staticmethod(innodb_work.background)
+    initial_options = staticmethod(initial_options)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield the program files of a prebuilt MariaDB release."""
@@ -63,9 +67,13 @@ class MariaDB:
         version = reported_version(program, find_account(), install.environment(home))
         return Identity(program=program, folders=install.PROGRAM_FOLDERS, version=version)
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
         """Create the empty MariaDB database that every run of a build starts from."""
-        make_template(build, folder, account, partial(datadir.fill, build, account))
+        make_template(
+            build, folder, account, partial(datadir.fill, build, account, options=options)
+        )
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement

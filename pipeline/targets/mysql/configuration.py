@@ -1,9 +1,13 @@
 """Named configurations of MySQL, scaled to the machine: configs/<family>/<since>.cnf.
 
-z12a writes a binary log and no commit waits for storage, as in the published reports. z12a keeps
-the release's default for global transaction identifiers, which is on from 9.5; z12a_gtid and
-z12a_nogtid set it. Each file gives the reason of its settings. An option that some releases of a
-file do not know has the prefix ``loose_``: such a release ignores it with a warning.
+z12a is the published default; z12b waits for storage after each write of data, z12a_gtid has global
+transaction identifiers. From 9.5 on these are on by default, and z13a and z13a_gtid choose. The
+settings are those of the reports (bench/conf of the repository mdcallag/mytools).
+
+small is ours, for small databases on any machine: no performance schema, and a redo log that is an
+eighth of memory, as old releases write the whole file before they answer. It keeps the release's
+default for global transaction identifiers; small_gtid and small_nogtid set it. An option that some
+releases of a file do not know has the prefix ``loose_``: such a release ignores it with a warning.
 """
 
 from __future__ import annotations
@@ -13,15 +17,16 @@ from collections.abc import Mapping
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine
 from pipeline.targets.base.configurations import ConfigFiles
+from pipeline.targets.base.innodb_published import published
 
-FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: scale(machine))
+FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: {**scale(machine), **published(machine)})
 """The configuration files of MySQL, of all families."""
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values of placeholders in MySQL's configurations, for this machine.
+    """Return the values of placeholders in the configurations ``small``, for this machine.
 
-    - ``buffer_pool_mb``: 70 % of memory, the share of Postgres in x10a, in whole
+    - ``buffer_pool_mb``: 70 % of memory, the share of the published ones, in whole
       gigabytes (eight instances with chunks of 128 MB), or whole chunks below one gigabyte;
     - ``log_file_mb``: an eighth of memory, at least 128 MB and at most 16 GB. Old releases
       write the whole file before they answer, so it is no larger than the steps need;

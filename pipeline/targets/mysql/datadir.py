@@ -23,24 +23,24 @@ _HASTY = ("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0")
 _VERSION = re.compile(r"\bVer (\d+)\.(\d+)\.")
 
 
-def fill(build: Build, account: Account, folder: Path) -> None:
+def fill(build: Build, account: Account, folder: Path, options: Sequence[str] = ()) -> None:
     """Initialise ``folder`` as an empty data directory of MySQL.
 
     Only one user can log in. It has no password and connects over the socket, which lies in a
-    folder that nobody else may enter.
+    folder that nobody else may enter. ``options`` are those of InnoDB for a new database.
     """
     if _numbers(build) >= INITIALIZES_SINCE:
         script = folder.with_name("init.sql")
         script.write_text("\n".join([*_users(), "DROP USER root@localhost;", ""]))
         script.chmod(0o644)  # The server's account must read the file, whatever our umask is.
-        _run(build, account, folder, ["--initialize-insecure", f"--init-file={script}"])
+        _run(build, account, folder, [*options, "--initialize-insecure", f"--init-file={script}"])
         return
     account.own(folder)
     # The statements of the script mysql_install_db, without the users that it adds: some have no
     # password and loopback access.
     statements = ["CREATE DATABASE mysql;", "USE mysql;", _system_tables(build.home)]
     statements += ["FLUSH PRIVILEGES;", *_users(), ""]
-    _run(build, account, folder, ["--bootstrap"], "\n".join(statements))
+    _run(build, account, folder, [*options, "--bootstrap"], "\n".join(statements))
 
 
 def server_command(build: Build, data: Path, config: Path | None = None) -> list[str]:

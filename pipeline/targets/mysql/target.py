@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server
+from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server, innodb_work
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.innodb_counting import COUNTING
+from pipeline.targets.base.innodb_initial import initial_options
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.mysql import configuration, datadir, install, releases
@@ -23,6 +24,7 @@ class MySQL:
 
     name = "mysql"
     counting = COUNTING
+    embedded = False
     tools = ()
     supplies = (
         # Debian has MySQL only in its development suite; the name may include the major.
@@ -37,6 +39,8 @@ class MySQL:
     configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(with_option)
+    background = staticmethod(innodb_work.background)
+    initial_options = staticmethod(initial_options)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield the program files of a prebuilt MySQL release."""
@@ -59,9 +63,13 @@ class MySQL:
             ),
         )
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
         """Create the empty MySQL database that every run of a build starts from."""
-        make_template(build, folder, account, partial(datadir.fill, build, account))
+        make_template(
+            build, folder, account, partial(datadir.fill, build, account, options=options)
+        )
 
     def start(
         self, build: Build, config: ServerConfig, template: Path, placement: Placement

@@ -59,3 +59,23 @@ def last_complaint(text: str) -> str:
     hints = [line for line in lines[last + 1 :] if "HINT: " in line][:1]
     parts = [lines[last].partition(mark)[2], *(hint.partition("HINT: ")[2] for hint in hints)]
     return "; ".join(part.strip() for part in parts)
+
+
+_NO_IO_URING = 'invalid value for parameter "io_method": "io_uring"'
+_IO_URING_REFUSED = "could not setup io_uring"
+
+
+def start_complaint(text: str) -> str:
+    """Return why a server did not start, with the remedy if it has no io_uring."""
+    if _NO_IO_URING in text:
+        return (
+            "this build has no io_uring; compile it with [[build]] configure = "
+            '["--with-liburing"] and the package liburing-dev, or choose config x10b or x10c'
+        )
+    why = last_complaint(text)
+    if _IO_URING_REFUSED in text:
+        return (
+            f"{why}; the kernel refuses io_uring: set the sysctl kernel.io_uring_disabled to 0, "
+            "or choose config x10b or x10c"
+        )
+    return why

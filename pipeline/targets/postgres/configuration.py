@@ -1,7 +1,8 @@
-"""Named configurations of Postgres, scaled to the machine: configs/<family>/<major>.conf.
+"""Named configurations of Postgres, as published: configs/<family>/<major>.conf.
 
-All files of a family have one purpose, in the option names of their majors; x10a is the family to
-compare majors with. Each file gives the reason of its settings.
+x10a is the published default. From 18 on there is a choice of how Postgres reads: x10a leaves the
+default, which is workers, x10b reads as before 18, x10c has 16 workers and x10d uses io_uring. The
+settings are those of the reports (bench/conf of the repository mdcallag/mytools).
 """
 
 from __future__ import annotations
@@ -9,31 +10,47 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, ServerConfig
-from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
+from pipeline.targets.base.configurations import (
+    ConfigFiles,
+    NotASettingError,
+    published_scale,
+    with_line,
+)
 
 FILES = ConfigFiles("postgres", ".conf", lambda machine, _: scale(machine))
 """The configuration files of Postgres, of all families."""
 
 
-def scale(machine: Machine) -> Mapping[str, int]:
+_GB = 1024
+
+_PUBLISHED = {32: (23, 40, 256, 100, 4), 64: (48, 64, 1024, 50, 8), 128: (96, 96, 1024, 50, 8)}
+"""The settings that depend on the machine, by GB of memory: shared_buffers and max_wal_size in GB,
+autovacuum_work_mem in MB, bgwriter_delay in milliseconds, autovacuum_max_workers."""
+
+_RING = """
+# The buffers that VACUUM may use. Published so for machines of 64 GB and more.
+vacuum_buffer_usage_limit = 256MB
+"""
+
+
+def scale(machine: Machine) -> Mapping[str, int | str]:
     """Return the values of placeholders in Postgres's configurations, for this machine.
 
-    - ``shared_buffers_mb``: 70 % of memory, so that Postgres caches what the kernel's page cache
-      would otherwise cache (the published files: 23 GB of 32);
-    - ``max_wal_size_mb``: 125 % of memory, at least 4 GB and at most 64 GB (40 GB for 32), so
-      that the size of the log triggers no checkpoint;
-    - ``min_wal_size_mb``: half of that, kept for reuse;
-    - ``autovacuum_work_mem_mb``: 256 MB, less if memory is less than 32 GB.
+    They are published for 32, 64 and 128 GB of memory. A smaller machine than 32 GB has the same
+    share of its memory, and of the sizes of the log. A machine in between has those of the next
+    smaller published one, and its share of memory as shared buffers.
     """
-    gb = memory_gb(machine.memory_bytes)
-    max_wal = min(max(gb * 1280, 4096), 65536)
+    fit = published_scale(machine, _PUBLISHED)
+    buffers, log, vacuum, delay, workers = _PUBLISHED[fit.gb]
     return {
-        "shared_buffers_mb": max(128, gb * 1024 * 7 // 10),
-        "max_wal_size_mb": max_wal,
-        "min_wal_size_mb": max_wal // 2,
-        "autovacuum_work_mem_mb": min(256, max(64, gb * 8)),
+        "shared_buffers_mb": fit.memory(buffers * _GB),
+        "max_wal_size_mb": fit.at_most(log * _GB),
+        "min_wal_size_mb": fit.at_most(log * _GB // 2),
+        "autovacuum_work_mem_mb": fit.at_most(vacuum),
+        "bgwriter_delay_ms": delay,
+        "autovacuum_max_workers": workers,
+        "vacuum_ring": _RING if fit.gb > min(_PUBLISHED) else "",
     }
 
 

@@ -17,8 +17,8 @@ from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Ask, Placement, ServerError
 from pipeline.targets.base.processes import await_ready, prepare, start_process, stop_tree
 from pipeline.targets.base.templates import DATABASE, USER
-from pipeline.targets.postgres import activity
-from pipeline.targets.postgres.cluster import last_complaint
+from pipeline.targets.postgres import activity, processes
+from pipeline.targets.postgres.cluster import start_complaint
 from pipeline.targets.postgres.releases import major_of
 from pipeline.text.errors import UserError, first_line
 
@@ -36,6 +36,7 @@ class PostgresServer:
         """Take over a server process whose files are in ``folder``."""
         self.connection = connection
         self.activity: Activity | None = Activity(activity.fields(major), self._asking)
+        self.serves = processes.serves
         self.pid = process.pid
         self._process = process
         self._folder = folder
@@ -148,7 +149,7 @@ def start(
         return False
 
     process = start_process(server_command(build, data, connection), placement)
-    await_ready(process, f"Postgres {build.version}", placement, answers, last_complaint)
+    await_ready(process, f"Postgres {build.version}", placement, answers, start_complaint)
     return PostgresServer(process, connection, folder, major_of(build))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from pipeline.targets.postgres import (
     compilation,
     configuration,
     install,
+    processes,
     releases,
 )
 from pipeline.targets.postgres.counting import COUNTING
@@ -40,6 +41,7 @@ class Postgres:
 
     name = "postgres"
     counting = COUNTING
+    embedded = False
     tools = (
         ("bison", "generates the parser, which the repository does not contain"),
         ("flex", "generates the scanner, which the repository does not contain"),
@@ -50,6 +52,7 @@ class Postgres:
     configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
+    background = staticmethod(processes.background)
 
     def __init__(self, machine: str | None = None) -> None:
         """Use prebuilt releases for a processor architecture, by default this machine's."""
@@ -93,7 +96,14 @@ class Postgres:
             version=reported_version(program, find_account()),
         )
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
+    def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
+        """Return nothing: every option counts when the database is opened."""
+        del config
+        return ()
+
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
         """Create the empty Postgres database that every run of a build starts from."""
         make_template(build, folder, account, partial(cluster.fill, build, account))
 

@@ -13,7 +13,12 @@ from collections.abc import Mapping
 
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine, Revision, ServerConfig
-from pipeline.targets.base.configurations import ConfigFiles, NotASettingError, with_line
+from pipeline.targets.base.configurations import (
+    ConfigFiles,
+    NotASettingError,
+    numeric_option,
+    with_line,
+)
 
 LARGE_CORES = 24
 """The number of cores from which a machine counts as large. The published runs with 36 threads on
@@ -69,6 +74,12 @@ def least_database(family: str, machine: Machine) -> int:
     block cache. The answer is 0 for byrx.
     """
     return {"iobuf": machine.memory_bytes, "iodir": cache_bytes(machine)}.get(family, 0)
+
+
+def background(config: ServerConfig, major: str) -> int:
+    """Return how many flushes and compactions run at once: two by RocksDB's default."""
+    del major
+    return numeric_option(config, "max_background_jobs", 2)
 
 
 def arguments(text: str) -> tuple[str, ...]:

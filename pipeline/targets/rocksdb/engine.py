@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipeline.machine.tasks import Task
 from pipeline.model import Build, Connection, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.processes import prepare
@@ -66,6 +67,10 @@ class RocksDBEngine:
                 settings[f"{section}.{name}"] = value
         return settings
 
+    def serves(self, task: Task) -> bool:
+        """Return whether a thread is the benchmark's; those of background jobs have names."""
+        return not task.name.startswith("rocksdb:")
+
     def maintain(self, tables: Sequence[str]) -> None:
         """Flush memory to disk, wait for compaction to end, and compact level 0.
 
@@ -112,6 +117,7 @@ class RocksDBEngine:
             self._placement.folder,
             complaint,
             program=Path("db_bench"),
+            limit=self._placement.limit,
         )
 
     def database_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from pipeline.machine.account import Account, find_account
@@ -33,6 +33,7 @@ class RocksDB:
         # What the allocator executes depends on the state of the heap.
         binaries=("librocksdb", "db_bench"),
     )
+    embedded = True
     tools = (("bash", "runs scripts of RocksDB's Makefile"),)
     supplies = (
         Supply(
@@ -54,6 +55,7 @@ class RocksDB:
     recipe = staticmethod(compilation.recipe)
     configs = configuration.FILES.families
     with_setting = staticmethod(configuration.with_setting)
+    background = staticmethod(configuration.background)
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield db_bench and all libraries from a folder of Debian packages."""
@@ -74,7 +76,14 @@ class RocksDB:
         exceeds = configuration.least_database(family, machine)
         return made.model_copy(update={"exceeds": exceeds})
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
+    def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
+        """Return nothing: every option counts when the database is opened."""
+        del config
+        return ()
+
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
         """Create the empty folder that every run of a build starts from."""
         make_template(build, folder, account, account.own)
 

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline.machine.account import Account
+from pipeline.machine.tasks import Task
 from pipeline.model import Build, Connection, FieldKind, SampledField, ServerConfig
 from pipeline.targets.base import Activity, Placement, ServerError, StartError
 from pipeline.targets.base.templates import DATABASE, USER, copy_template
@@ -75,6 +76,11 @@ class SQLiteDatabase:
         self.activity: Activity | None = Activity(ACTIVITY, lambda: nullcontext(self._sizes))
         self._configuration = configuration
         self._folder = folder
+
+    def serves(self, task: Task) -> bool:
+        """Return True: every thread is a client's."""
+        del task
+        return True
 
     def settings(self) -> Mapping[str, str]:
         """Return SQLite's settings, its release, and its compile-time options.

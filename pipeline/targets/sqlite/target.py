@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pipeline.machine.account import Account
-from pipeline.model import Build, Supply
+from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Counting, Identity
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.templates import make_template
@@ -23,6 +23,7 @@ class SQLite:
     name = "sqlite"
     # The library alone: sysbench and its Lua, which load it, are the client.
     counting = Counting(binaries=("libsqlite3",))
+    embedded = True
     tools = (
         ("tclsh", "generates sqlite3.c, which source packages and the repository do not contain"),
     )
@@ -50,6 +51,11 @@ class SQLite:
     with_setting = staticmethod(configuration.with_setting)
     start = staticmethod(database.start)
 
+    def background(self, config: ServerConfig, major: str) -> int:
+        """Return 0: SQLite does everything in the threads of its clients."""
+        del config, major
+        return 0
+
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Refuse, because no source has prebuilt releases of SQLite."""
         raise UserError(
@@ -68,6 +74,13 @@ class SQLite:
             made=library.checked_in(version),
         )
 
-    def template(self, build: Build, folder: Path, account: Account) -> None:
+    def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
+        """Return nothing: every option counts when the database is opened."""
+        del config
+        return ()
+
+    def template(
+        self, build: Build, folder: Path, account: Account, options: Sequence[str] = ()
+    ) -> None:
         """Create the empty SQLite database that every run of a build starts from."""
         make_template(build, folder, account, partial(database.fill, account))

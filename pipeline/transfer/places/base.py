@@ -21,11 +21,11 @@ CHUNK = 1 << 20
 """Bytes to read or write at a time."""
 
 _ODD = re.compile(r"[/\\\x00-\x1f\x7f]")
-"""Characters that no part of a name contains: a path out of a folder, or a line break."""
+"""Characters that a file name from a place must not contain: separators and control characters."""
 
 
 class PlaceError(UserError):
-    """A place cannot be used: it cannot be reached, refuses, or answers nonsense."""
+    """A place cannot be used: it cannot be reached, refuses, or sends an invalid answer."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place} {message}")

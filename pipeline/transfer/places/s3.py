@@ -44,8 +44,7 @@ _STATUSES = (
     ("403 Forbidden", "its keys are refused; check their permissions for the bucket"),
     ("404 Not Found", "the bucket, or the file in it, does not exist"),
 )
-"""The meaning of a response: the client puts the status into a line that names the whole request.
-"""
+"""The meaning of response statuses, as they appear in the error text of the S3 client."""
 
 _RETRIES = 4
 """Retries of a request that a server fails, with doubling delays."""

@@ -102,6 +102,10 @@ class Family(Protocol):
             f"{plural(scale.tables, 'table')} of {scale.rows:,} rows"
         )
 
+    def connections(self, workload: Workload) -> int:
+        """Return how many connections work at once in the busiest step: one for each client."""
+        return workload.scale.clients
+
     def tables(self, workload: Workload) -> tuple[str, ...]:
         """Return the names of the tables that maintenance works on."""
         return ()

@@ -110,6 +110,13 @@ class DbBench(Family):
         """Return the clients and the keys of the database, in words."""
         return f"{plural(workload.scale.clients, 'client')}, {workload.scale.rows:,} keys"
 
+    def connections(self, workload: Workload) -> int:
+        """Return the threads of the busiest step: the clients and, beside reads, a writer.
+
+        A run of only some steps is placed as one of all.
+        """
+        return workload.scale.clients + 1
+
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return the parts of a db_bench run: load, overwrites, maintenance, steps."""
         first, *others = (Measure(step=step) for step in workload.steps)

@@ -89,6 +89,13 @@ class InsertBenchmark(Family):
         rows = workload.scale.clients * workload.scale.rows
         return (Load(), *loads, Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS)), *asks)
 
+    def connections(self, workload: Workload) -> int:
+        """Return the connections of the busiest step: one for each kind of work of each client.
+
+        A run of only some steps is placed as one of all.
+        """
+        return workload.scale.clients * max(len(step.kinds) for step in catalogue.STEPS)
+
     def tables(self, workload: Workload) -> tuple[str, ...]:
         """Return the names of the tables, one for each client."""
         return tuple(f"purchases{number}" for number in range(1, workload.scale.clients + 1))

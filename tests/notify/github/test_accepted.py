@@ -129,7 +129,7 @@ def test_github_that_is_away_is_a_line_and_read_the_next_time(merged: Hub) -> No
     assert accepted(merged, sink=sink) == []
     merged.fake.fault = lambda asked: None
     left = sink.report([], lambda *_: pytest.fail("nothing is new"), suspected=False).left
-    assert left[0].startswith("what was accepted in pull requests was not read")
+    assert left[0].startswith("accepted regressions were not read from pull requests")
     assert len(accepted(merged)) == 1
 
 

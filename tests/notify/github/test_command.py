@@ -196,7 +196,7 @@ def test_a_measurement_that_cannot_be_shown_is_started_all_the_same(hub: Hub, sa
     hub.fake.account(TOKEN, BOT, may, only="acme/db")
     ran = say("/nightshift")
     assert ran.out.startswith("started nightshift.yml")
-    assert "that it waits was not shown: " in ran.err
+    assert "the measurement was started, but not announced in the pull request: " in ran.err
     assert len(hub.repository.runs.all()) == 1
     assert reactions(hub) == ["eyes"]
 

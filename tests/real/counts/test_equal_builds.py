@@ -38,8 +38,8 @@ class Subject(NamedTuple):
 SUBJECTS = {
     "sqlite": Subject("", "wal", 0.0, more=FAST_BUILD),
     "postgres": Subject("17", "x10a", 0.0005),
-    "mariadb": Subject("11.4", "z12b", 0.0005),
-    "mysql": Subject("9", "z12a", 0.001),
+    "mariadb": Subject("11.4", "small", 0.0005),
+    "mysql": Subject("9", "small", 0.001),
     "rocksdb": Subject(
         "9.10", "byrx", 0.0005, ("readwhilewriting", "overwrite"), 'family = "db_bench"\n'
     ),

@@ -16,6 +16,12 @@ _COMMON: dict[str, Any] = {
 _TEAM: dict[str, Any] = {
     **_COMMON,
     "repository": "me/bench",
+    "terraform": {
+        "program": {"url": "https://github.example/tofu.zip", "sha256": "cd" * 32},
+        "provider": {"url": "https://github.example/hcloud.zip", "sha256": "ef" * 32},
+        "bucket": "states",
+        "endpoint": "https://s3.example",
+    },
     "runner_program": {"url": "https://github.example/runner.tar.gz", "sha256": "ab" * 32},
 }
 

@@ -14,8 +14,6 @@ import pytest
 import yaml
 
 from pipeline.config.file import ConfigFile
-from pipeline.fleet.runners import Program
-from pipeline.fleet.user_data import user_data
 from tests.fakes.hetzner import FakeHetzner
 from tests.real.infra.applied import Applied
 from tests.real.infra.given import LAPTOP, seeds
@@ -81,21 +79,18 @@ def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
         for place, script in scripts(text).items():
             assert complaints(script) == "", place
             seen.add(Path(place).name)
-    assert {"nightshift-install", "nightshift-runner", "nightshift-volume"} <= seen
+    assert {
+        "nightshift-install",
+        "nightshift-runner",
+        "nightshift-volume",
+        "nightshift-terraform",
+    } <= seen
     for host in hosts.values():
         assert complaints(host["post_install"]) == ""
     text = program.outputs(published.root)["nightshift_toml"]
     config = ConfigFile(Path("nightshift.toml"), text).config
     classes = [each.name for each in config.machine_class]
     assert sorted(classes) == ["7049a-t", "ax162-s", "ccx33", "ccx53"]
-
-
-def test_the_user_data_of_the_fleet_is_taken_too(schema: dict[str, Any]) -> None:
-    program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
-    text = user_data(program, "ccx13", ("one", "two"), ["sysbench"])
-    assert mistakes(schema, text) == []
-    for script in scripts(text).values():
-        assert complaints(script) == ""
 
 
 def test_mistakes_are_seen(schema: dict[str, Any]) -> None:

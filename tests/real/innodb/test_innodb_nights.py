@@ -46,10 +46,10 @@ def _mariadb(folder: Path, releases_of: Callable[[str, str], Release]) -> Measur
         steps=STEPS,
         repetitions=1,
         target="mariadb",
-        config="z12b",
+        config="small",
         more=TWO_CLIENTS,
     )
-    return Measured(night, "z12b", (old, new))
+    return Measured(night, "small", (old, new))
 
 
 def _mysql(folder: Path, releases_of: Callable[[str, str], Release]) -> Measured:
@@ -61,10 +61,10 @@ def _mysql(folder: Path, releases_of: Callable[[str, str], Release]) -> Measured
         steps=STEPS,
         repetitions=1,
         target="mysql",
-        config="z12a_gtid",
+        config="small_gtid",
         more=TWO_CLIENTS + SECOND_LINE.format(version=old.version),
     )
-    return Measured(night, "z12a_gtid", (old, new))
+    return Measured(night, "small_gtid", (old, new))
 
 
 @pytest.fixture(scope="module", params=[_mariadb, _mysql], ids=["mariadb", "mysql"])

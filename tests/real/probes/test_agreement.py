@@ -95,7 +95,7 @@ def mariadb(
     small = machine.model_copy(update={"memory_bytes": 2**30})
     running = target.start(
         release.build,
-        target.config("z12b", release.revision, small),
+        target.config("small", release.revision, small),
         template,
         Placement(
             folder=server_root / "agreement", port=free_port(), processors=(), account=account

@@ -122,7 +122,6 @@ class Bench:
             reported,
             guard,
             Quarantine(self.bundles.parent),
-            pin=False,
         ) as runner:
             runner.measure(cell, repetition)
         return self.bundle(cell.run_id(repetition))

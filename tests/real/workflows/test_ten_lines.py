@@ -68,6 +68,8 @@ def test_one_percent_more_instructions_are_found_in_time_and_nothing_else(
     done = measured(actions, pull.number, base, head)
     assert done.results() == {"measure": "success"}, done
     upload(actions, github, 1, run.id)
+    graphs = [path.name for path in actions.artifacts(1).glob("*/flame-graphs/*.svg")]
+    assert any(name.startswith("update-index") for name in graphs), graphs
     repository.finish(run.id)
     done = told(actions, github, run, "completed")
     assert done.results() == {"publish": "success"}, done

@@ -70,7 +70,7 @@ def test_a_quick_night(tmp_path: Path, releases: Callable[[str], Release], cache
 
 @pytest.mark.parametrize(
     ("target", "major", "config", "program"),
-    [("postgres", "17", "x10a", "postgres"), ("mariadb", "11.4", "z12b", "mariadbd")],
+    [("postgres", "17", "x10a", "postgres"), ("mariadb", "11.4", "small", "mariadbd")],
 )
 def test_a_server_that_stands_still_fails_the_sla(
     tmp_path: Path,

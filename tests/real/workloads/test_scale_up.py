@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.machine.pinning import available, show_pinning
 from pipeline.model import Build
 from pipeline.storage.bundle import read_bundle
 from pipeline.workloads.sysbench.catalogue import step_named
@@ -17,7 +18,7 @@ from tests.nights import Night, leftovers, make_night
 CLIENTS = (1, 2, 4)
 STEPS = ("update-index_range=100", "read-write_range=10", "point-query_range=100")
 OPTIONS = 'options = { measure_writes = "2s", maintain = "after every step" }'
-CONFIGS = {"postgres": "x10a", "mysql": "z12a", "mariadb": "z12b", "sqlite": "wal"}
+CONFIGS = {"postgres": "x10a", "mysql": "small", "mariadb": "small", "sqlite": "wal"}
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
@@ -62,6 +63,19 @@ def test_each_number_of_clients_is_measured_on_all_tables(night: Night, cache: P
             assert output.seconds >= (1 if record.step.group == "point queries" else 2)
             assert output.operations > 0
     assert leftovers(cache) == []
+
+
+def test_all_numbers_of_clients_have_one_placement(night: Night) -> None:
+    manifests = [
+        read_bundle(path).manifest for path in (night.folder / "results/bundles").iterdir()
+    ]
+    (pinning,) = {manifest.pinning for manifest in manifests}
+    assert {manifest.workload.placed_for for manifest in manifests} == {max(CLIENTS)}
+    if manifests[0].revision.target != "sqlite" and len(available()) > 1:
+        assert set(pinning.server).isdisjoint(pinning.client)
+    planned = night.run("plan").stdout
+    assert f"processors of short on {manifests[0].revision.target}: " in planned
+    assert show_pinning(pinning) in planned
 
 
 def test_throughput_is_compared_within_each_number_of_clients(night: Night) -> None:

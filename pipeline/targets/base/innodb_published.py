@@ -1,0 +1,45 @@
+"""Sizes of published configurations of MySQL and MariaDB, which depend on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.model import Machine
+from pipeline.targets.base.configurations import published_scale
+
+_GB = 1024
+
+_CHUNKS = 512
+"""Megabytes that a buffer pool of four instances grows by; other sizes are rounded up to it."""
+
+_SMALL = 32
+"""GB of memory of the published machine with one log writer: its configuration turns the log writer
+threads of 8.0.22 and later off."""
+
+_PUBLISHED = {
+    32: (23, 30, 15, 2, 4),
+    64: (45, 50, 10, 5, 8),
+    128: (100, 100, 10, 10, 8),
+}
+"""By GB of memory: buffer pool and redo log in GB; number of files of the redo log in old releases,
+and the size of each in GB; the number of threads for each kind of work (cleaning, purging, reading,
+writing), and of buffer pool instances."""
+
+
+def published(machine: Machine) -> Mapping[str, int | str]:
+    """Return the values of placeholders in published configurations, for this machine.
+
+    They are published for 32, 64 and 128 GB of memory. A smaller machine than 32 GB has the same
+    share of its memory, and of the size of the redo log. A machine in between has the threads and
+    the redo log of the next smaller published one, and its share of memory as buffer pool.
+    """
+    fit = published_scale(machine, _PUBLISHED)
+    pool, log, files, file, threads = _PUBLISHED[fit.gb]
+    return {
+        "published_pool_mb": fit.memory(pool * _GB, _CHUNKS),
+        "published_log_mb": fit.at_most(log * _GB),
+        "published_log_files": files,
+        "published_log_file_mb": fit.at_most(file * _GB),
+        "threads": threads,
+        "log_writer_threads": "loose_innodb_log_writer_threads = OFF\n" * (fit.gb == _SMALL),
+    }

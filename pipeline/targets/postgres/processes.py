@@ -1,0 +1,36 @@
+"""What a Postgres server does beside statements, and which of its processes serve clients."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.machine.tasks import Task
+from pipeline.model import ServerConfig
+from pipeline.targets.base.configurations import numeric_option, option
+
+_ALWAYS = 4
+"""Processes of every server: checkpointer, background writer, WAL writer, autovacuum launcher."""
+
+_WORKERS = "worker"
+"""The io_method that reads in processes of its own, the default since 18."""
+
+_CLIENT = re.compile(r"postgres: .*\[local\]|postgres: .*parallel worker")
+"""Titles of processes that execute statements. Load generators use the Unix socket."""
+
+
+def background(config: ServerConfig, major: str) -> int:
+    """Return how many processes of a server with this configuration work beside its clients."""
+    vacuum = numeric_option(config, "autovacuum_max_workers", 3)
+    # A commit without a major counts as the newest code.
+    reads_in_workers = not major or int(major.partition(".")[0]) >= 18
+    method = option(config, "io_method") or _WORKERS
+    readers = numeric_option(config, "io_workers", 3) if method == _WORKERS else 0
+    return _ALWAYS + vacuum + (readers if reads_in_workers else 0)
+
+
+def serves(task: Task) -> bool:
+    """Return whether a process serves a client; the first one, which starts them, does not.
+
+    The kernel's own threads of io_uring do not.
+    """
+    return task.tid == task.pid and _CLIENT.match(task.title) is not None
