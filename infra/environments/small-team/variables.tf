@@ -121,25 +121,3 @@ variable "per_month" {
     error_message = "No sum: write a number and the code of a currency, as 60 EUR."
   }
 }
-
-variable "night" {
-  description = "Name of the night that Terraform makes the benches for. Empty, as a rule: it makes none, and the nightly workflow makes them by `nightshift fleet up`."
-  type        = string
-  default     = ""
-  nullable    = false
-}
-
-variable "ttl" {
-  description = "Time to live from the first apply of a night on, in hours or minutes: the reaper deletes what is older."
-  type        = string
-  default     = "8h"
-  nullable    = false
-}
-
-variable "runner_configurations" {
-  description = "For each bench of night the configurations of its runners, one for each job, registered just before (generate-jitconfig). Each is good for one job, so each apply that makes servers needs new ones. Empty without runners."
-  type        = list(list(string))
-  default     = []
-  nullable    = false
-  sensitive   = true
-}

@@ -16,7 +16,7 @@ import yaml
 from pipeline.config.file import ConfigFile
 from tests.fakes.hetzner import FakeHetzner
 from tests.real.infra.applied import Applied
-from tests.real.infra.given import LAPTOP, seeds
+from tests.real.infra.given import LAPTOP, night, seeds
 from tests.real.infra.terraform import Terraform
 
 SCHEMA = "schema-cloud-config-v1.json"
@@ -68,11 +68,12 @@ def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     Applied(program, "laptop", cloud).apply(LAPTOP)
     published = Applied(program, "seeds", cloud)
     published.apply(seeds())
+    Applied(program, "night", cloud).apply(night(1))
     hosts = program.outputs(published.root)["hosts"]
     reported = dict(cloud.project.user_data)
-    assert len(reported) == 4, "the trial, the hub, a bench of each class"
+    assert len(reported) == 3, "the trial, the hub, a bench"
     reported |= {name: host["cloud_init"] for name, host in hosts.items()}
-    assert len(reported) == 6
+    assert len(reported) == 5
     seen = set()
     for name, text in reported.items():
         assert mistakes(schema, text) == [], name

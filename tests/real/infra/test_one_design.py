@@ -60,9 +60,7 @@ def test_the_variables_of_a_night_are_those_that_the_fleet_writes() -> None:
             "modules/bench/tests/bench.tftest.hcl",
         ),
         ("trial", "nightshift", "ccx13", 1, "environments/laptop/tests/laptop.tftest.hcl"),
-        ("2026-03-01", "team.a", "ccx33", 2, "environments/small-team/tests/small-team.tftest.hcl"),
         ("4711", "team.a", "ccx13", 2, "environments/night/tests/night.tftest.hcl"),
-        ("2026-03-01", "nightshift", "ccx53", 2, "environments/seeds/tests/seeds.tftest.hcl"),
     ],
 )
 def test_the_names_that_terraform_is_held_to_are_those_of_the_fleet(
