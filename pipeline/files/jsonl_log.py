@@ -148,12 +148,13 @@ class Appended(Generic[_Entry]):
                 'checksum differs); restore the line, or delete its "sum" if the change is wanted'
             )
         try:
-            return _parsed(self._kind, entry)
+            parsed: _Entry = _parsed(self._kind, entry)
         except ValidationError as error:
             raise UserError(
                 f"{self.path}:{number}: this release of nightshift cannot read {self._noun} in "
                 "this line; upgrade nightshift, or correct the line"
             ) from error
+        return parsed
 
 
 @lru_cache(maxsize=4096)
