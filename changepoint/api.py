@@ -136,20 +136,22 @@ def detection_of(
     if chosen.spreads:
         changes += _spread_changes(series, ats, spread.find(series, ats, alarms_per_1000))
         changes.sort(key=lambda change: change.index)
-    needed = outcome.needs(measured.noise.tails)
+    tails = measured.noise.tails
     smallest = 0.0 if chosen.filters else min_effect
-    half = series.positions // 2
     deviation = _deviation(series, measured, outcome.noise)
+    half = series.positions // 2
+    middle, fresh = (
+        _detectable(deviation, series.positions, behind, outcome.needs(tails, behind), smallest)
+        for behind in (half, min(FRESH, half))
+    )
     return Detection(
         changes=tuple(changes),
         segments=_segments(series, measured),
         noise=measured.noise,
         method=method,
         alarm_probability=outcome.alarm_probability,
-        detectable_effect=_detectable(deviation, series.positions, half, needed.middle, smallest),
-        detectable_fresh=_detectable(
-            deviation, series.positions, min(FRESH, half), needed.fresh, smallest
-        ),
+        detectable_effect=middle,
+        detectable_fresh=fresh,
     )
 
 

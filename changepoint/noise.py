@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+
+if TYPE_CHECKING:
+    from changepoint.series import Floats, Ints
 
 CLIP = 3.0
 """Distance from the median of its position, in robust deviations, at which a replicate is clipped.
@@ -24,24 +28,26 @@ PARTNERS = 16
 """Number of following replicates of its position that each replicate is compared with. All pairs of
 a position of a thousand would be half a million differences without more information."""
 
-NORMAL_QUANTILE = 1.1503493803760079
+NORMAL_QUANTILE = float(ndtri(0.5 + PAIR_QUANTILE / 2.0))
 """Quantile ``PAIR_QUANTILE`` of |z|, z standard normal: converts the scale to a standard
 deviation."""
 
-NORMAL_MEDIAN = 0.6744897501960817
+NORMAL_MEDIAN = float(ndtri(0.75))
 """Median of |z|: converts the median absolute deviation of normal values to a standard deviation.
 """
 
 
-def clip_replicates(values: Floats, offsets: Ints) -> Floats:
+def clip_replicates(values: Floats, offsets: Ints, scale: float | None = None) -> Floats:
     """Limit outlying repeated values to the edge of their position's other values.
 
-    values: (n,); offsets: (positions + 1,). If no majority of the replicates agrees, spikes cannot
-    be identified, and the replicates are unchanged: that position is noisy.
+    values: (n,); offsets: (positions + 1,); scale: :func:`replicate_scale` of them, if it is known.
+    If no majority of the replicates agrees, spikes cannot be identified, and the replicates are
+    unchanged: that position is noisy.
     """
     if len(values) == len(offsets) - 1:
         return values
-    scale = replicate_scale(values, offsets)
+    if scale is None:
+        scale = replicate_scale(values, offsets)
     return values if scale == 0.0 else _clipped(values, offsets, CLIP * scale)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import Floats, Ints
 
 TAIL = 4.0
@@ -49,9 +50,6 @@ GUESS_WEIGHT = 4.0
 NEAR = 12
 """Maximum distance of two repetitions of a position, in runs, at which their difference estimates
 the noise: the machine has hardly drifted in between."""
-
-QUARTILE = 0.6745
-"""Median of the absolute value of a standard normal."""
 
 CERTAIN = 4.0
 """Maximum assumed distance of the levels, in deviations of a run. A single run is therefore never
@@ -283,7 +281,7 @@ def _noise(which: Ints, values: Floats, guess: float) -> Floats:
     freedom = weight.sum()
     apart = np.abs(values[first] - values[second])
     medians = np.array([_weighted_median(apart[:, j], weight) for j in range(series)])
-    measured = medians / (math.sqrt(2.0) * QUARTILE)
+    measured = medians / (math.sqrt(2.0) * NORMAL_MEDIAN)
     squares = GUESS_WEIGHT * guess**2 + freedom * measured**2
     return np.asarray(np.sqrt(squares / (GUESS_WEIGHT + freedom)), dtype=np.float64)
 

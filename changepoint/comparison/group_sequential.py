@@ -13,8 +13,7 @@ from scipy.special import stdtrit
 from changepoint.comparison.sequential import SequentialDecision, mean_logarithm
 from changepoint.comparison.spending import nominal_levels
 from changepoint.comparison.verdict import Better, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT
-from changepoint.series import Floats
+from changepoint.series import LARGEST_EXPONENT, Floats
 
 FIRST_LOOK = 3
 """Blocks before the first look: two values around their mean show almost nothing of the noise."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from changepoint.comparison import sign_bets
 from changepoint.comparison.verdict import Better, Verdict, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT
-from changepoint.series import LARGEST, Floats
+from changepoint.series import LARGEST, LARGEST_EXPONENT, Floats
 from changepoint.to_json import plain
 
 LARGEST_LIMIT = 1000

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from changepoint.detection.effect import MAD_TO_DEVIATION
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import Floats
 
 RATES = np.array([0.3, 0.6, 1.2, 3.0])
@@ -51,7 +51,7 @@ def next_scale(past: Floats, guess: float) -> float:
     """
     if len(past) < WARM_UP:
         return guess
-    spread = float(np.median(np.abs(past - np.median(past)))) * MAD_TO_DEVIATION
+    spread = float(np.median(np.abs(past - np.median(past)))) / NORMAL_MEDIAN
     return max(spread, FLOOR * guess)
 
 

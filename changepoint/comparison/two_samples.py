@@ -14,9 +14,9 @@ from scipy.special import ndtri, stdtrit
 from changepoint.comparison import rank_interval, run_levels
 from changepoint.comparison.run_levels import Run, Runs
 from changepoint.comparison.verdict import Better, Verdict, check, judge
-from changepoint.detection.effect import LARGEST_EXPONENT, relative
+from changepoint.detection.effect import relative
 from changepoint.noise import quantum
-from changepoint.series import RESOLUTION, Floats
+from changepoint.series import LARGEST_EXPONENT, RESOLUTION, Floats
 from changepoint.to_json import plain
 
 Basis = Literal["ranks", "student", "none"]
@@ -139,7 +139,7 @@ def compare(
     """
     check(smallest_effect, better, confidence)
     measured = run_levels.read("base", base), run_levels.read("head", head)
-    largest = max(float(np.max(np.abs(samples))) for side in measured for samples in side)
+    largest = float(np.max(np.abs(np.concatenate([*measured[0], *measured[1]]))))
     exponent = int(np.frexp(largest)[1])
     before, after = (run_levels.summarise(side, exponent) for side in measured)
     effect, interval, basis = _effect(before, after, confidence)

@@ -12,7 +12,7 @@ import numpy as np
 
 from changepoint.detection.scan import Sums, squared_differences, squared_error
 from changepoint.jit import compiled
-from changepoint.series import Floats
+from changepoint.series import TIE, Floats
 
 BLOCK = 64
 """Values per block. Smaller blocks are more numerous; larger ones have wider bounds."""
@@ -20,9 +20,6 @@ BLOCK = 64
 LOW, HIGH, MEAN, REST, ONE, TWO, COLUMNS = range(7)
 """Columns of a block: the reach of the running sum below and above the line between its ends, the
 mean, the squared error around it, and the squared differences at lag one and two."""
-
-SLACK = 1.0 + 1e-9
-"""Factor by which a bound is increased against its rounding error."""
 
 
 @compiled
@@ -108,7 +105,7 @@ def best_split(
             k = float(tau - start)
             excess = total[tau] - total[start] - k * mean
             reach = max(-(excess + blocks[j, LOW]), excess + blocks[j, HIGH])
-            hopeful |= reach * reach * SLACK >= best * (k * (n - k))
+            hopeful |= reach * reach >= TIE * best * (k * (n - k))
         if hopeful:
             inner = (j * BLOCK + 1, (j + 1) * BLOCK - 1, 1)
             best, at = _scanned(total, whole, inner, best, at)

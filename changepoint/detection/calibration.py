@@ -31,9 +31,6 @@ SINGLE = (0.057, 0.11, 0.19, 0.29, 0.46, 0.60, 0.81)
 """Factor of the probability that the first look at an unchanged series raises an alarm: the
 probability divided by ``h exp(-h/2)``, for each of ``LENGTHS``."""
 
-GROWTH = 0.2
-"""Increase of ``SINGLE`` per doubling beyond the longest length."""
-
 CAUTION = 1.3
 """Factor by which the planned alarms stay below the budget: values with heavier tails than normal
 alarm more often by about this factor."""
@@ -67,4 +64,5 @@ def pvalue(positions: int, strength: float) -> float:
 @lru_cache(maxsize=1024)
 def _single(positions: int) -> float:
     factor = float(np.interp(math.log(positions), np.log(LENGTHS), SINGLE))
-    return factor + GROWTH * max(math.log2(positions / LENGTHS[-1]), 0.0)
+    # It grows with the logarithm of the length.
+    return factor + (SINGLE[-1] - SINGLE[-2]) * max(math.log2(positions / LENGTHS[-1]), 0.0)

@@ -25,6 +25,7 @@ from changepoint.detection.between_positions import (
     Replicates,
     is_replicated,
 )
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.inner_intervals import Inner, inner_of
 from changepoint.detection.interval_cache import Memo, cached_interval, memo_of
 from changepoint.detection.method import FoundChange, MethodResult, Request
@@ -32,6 +33,7 @@ from changepoint.detection.modes import two_modes
 from changepoint.detection.scan import (
     LEAST,
     TAIL,
+    WANDER,
     Sizes,
     Sums,
     clipped_share,
@@ -42,16 +44,11 @@ from changepoint.detection.scan import (
 from changepoint.detection.segment import search
 from changepoint.detection.segment_modes import search_modes
 from changepoint.jit import compiled
-from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
 """Maximum positions of a ladder (a series that is measured at once) whose noise is not known from
 other series."""
-
-LEAST_REPLICATED = 2
-"""Minimum positions of a side if positions have several runs: a single spike then no longer affects
-a whole position."""
 
 LEEWAY = 2.0
 """Factor for clipping means of replicates, relative to single values: spikes among replicates have
@@ -92,7 +89,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
     """Find the changes of a series with replicates, and test its newest positions separately."""
-    replicates = Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
+    replicates = Replicates.of(series.clipped, series.offsets)
     first_new = series.positions - newest.NEWEST
     if series.positions <= LADDER:
         result = edivisive.find(series, request)
@@ -105,7 +102,7 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
         # A ladder does not guard against autocorrelation and ramps: these guards count gradually.
         trust = min(series.positions / LADDER - 1.0, 1.0)
         known = (*_prior(replicates), _phi(request), trust)
-        places, strengths = changes(values, limit, floor, LEAST_REPLICATED, LEEWAY, known)
+        places, strengths = changes(values, limit, floor, MIN_VALUES, LEEWAY, known)
         found = zip(places.tolist(), strengths.tolist(), strict=True)
         result = outcome(series.positions, limit, found, known)
     # The scan places a step of the newest night some nights too early, if it finds one.
@@ -139,7 +136,8 @@ def outcome(
     """Convert changes, as (place, strength), and the limit of their search to a result."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    needs = partial(power.by_scan, positions, limit, power.SearchNoise(sure, phi, trust))
+    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else LEAST
+    needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
 
@@ -150,8 +148,7 @@ def position_values(series: GroupedSeries) -> Floats:
     """
     if series.positions == len(series.scaled):
         return series.scaled
-    clipped = clip_replicates(series.scaled, series.offsets)
-    sums = np.add.reduceat(clipped, series.offsets[:-1])
+    sums = np.add.reduceat(series.clipped, series.offsets[:-1])
     return np.asarray(sums / np.diff(series.offsets), dtype=np.float64)
 
 
@@ -209,7 +206,7 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
+    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -247,7 +244,7 @@ def searched(
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
-    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust, WANDER)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)

@@ -11,11 +11,12 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from changepoint.detection.scan import NORMAL_MEDIAN
+from changepoint.detection.scan import HALF_WINDOW
 from changepoint.jit import compiled
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import RESOLUTION, Floats, Ints
 
-NEIGHBOURS = 11
+NEIGHBOURS = HALF_WINDOW + 1 + HALF_WINDOW
 """Size of the window, including the value itself, whose median the value is compared with. The
 window is small enough for its median to follow a drift or an undetected step, and large enough for
 the value itself to hardly move the median."""

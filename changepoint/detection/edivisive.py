@@ -15,6 +15,7 @@ Both sides are then searched in the same way.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -23,7 +24,7 @@ from scipy.special import comb, stdtrit
 from changepoint.detection import energy, power
 from changepoint.detection.between_positions import Replicates, Split, best_split, is_replicated
 from changepoint.detection.method import FoundChange, MethodResult, Request
-from changepoint.noise import clip_replicates, quantum
+from changepoint.noise import quantum
 from changepoint.seed import own_seed
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
@@ -68,13 +69,14 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     counts = np.diff(series.offsets)
     nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
     alarm_probability = request.alarms_per_1000 / 1000.0 * nights
-    clipped = clip_replicates(series.scaled, series.offsets)
     phi = request.autocorrelation or 0.0
     found: list[FoundChange] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed, phi)
+        best = _search(
+            series.clipped, series.offsets, (start, stop), alarm_probability, request.seed, phi
+        )
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]
@@ -82,16 +84,15 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     return MethodResult(tuple(sorted(found, key=lambda f: f.at)), alarm_probability, needs)
 
 
-def _needed(counts: Ints, probability: float, tails: float) -> power.Needed:
+def _needed(counts: Ints, probability: float, _: float, behind: int) -> float:
     """Return the smallest step that this method can detect with the given replicates."""
     replicated = is_replicated(counts)
     positions, values = len(counts), int(np.sum(counts))
-    # The smallest p-value of permutations belongs to sides of equal size.
-    orders = float(comb(values, int(np.sum(counts[: positions // 2]))))
+    orders = float(comb(values, int(np.sum(counts[: positions - behind]))))
     if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
-        return power.NOTHING
+        return math.inf
     if replicated:
-        return power.by_position_test(counts, probability, tails)
+        return power.by_position_test(counts, probability)
     degrees = positions - 2.0
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
     return power.by_deviation(limit, degrees)

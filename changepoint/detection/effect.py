@@ -12,11 +12,11 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection import effect_kernels
 from changepoint.detection.between_positions import is_replicated
+from changepoint.detection.scan import MAX_PHI
 from changepoint.model import Noise, SegmentLevel
 from changepoint.noise import (
     CLIP,
     NORMAL_MEDIAN,
-    clip_replicates,
     smallest_gaps,
     sorted_groups,
 )
@@ -34,20 +34,11 @@ LOCATION_DROP = -2.0 * math.log(1.0 - math.sqrt(PLANNED))
 variances of squared error: the quantile of the likelihood ratio for a change point, whose
 distribution is (1 - exp(-x/2))^2 (Siegmund, Annals of Statistics 16, 1988)."""
 
-MAD_TO_DEVIATION = 1.0 / NORMAL_MEDIAN
-"""Ratio of the standard deviation of normal values to their median absolute deviation."""
-
 NORMAL_PLANNED = float(ndtri(0.5 + PLANNED / 2.0))
 """Two-sided quantile of the normal distribution for the confidence ``PLANNED``."""
 
 FEWEST = 10
 """Fewest positions for estimating the shape of the noise."""
-
-LARGEST_EXPONENT = effect_kernels.LARGEST_EXPONENT
-"""Largest argument of exp(): that of a larger one overflows a double."""
-
-MAX_PHI = 0.9
-"""Largest autocorrelation in intervals: beyond it a level has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +76,7 @@ class Means:
         if series.positions == len(series.scaled):
             empty = np.zeros(0)
             return cls(series.scaled, empty, empty)
-        clipped = clip_replicates(series.scaled, series.offsets)
-        return cls(*effect_kernels.positions(series.scaled, clipped, series.offsets))
+        return cls(*effect_kernels.positions(series.scaled, series.clipped, series.offsets))
 
     def table(self, series: GroupedSeries, edges: Ints) -> Floats:
         """Return statistics of the segments between ``edges``, one row for each segment.
@@ -94,9 +84,7 @@ class Means:
         Edges are (segments + 1,).
         """
         ordered = sorted_groups(self.means, edges)
-        table = effect_kernels.segments(
-            self.means, (self.squares, self.moved), series.offsets, ordered, edges
-        )
+        table = self._table(series, ordered, edges)
         bounds = edges
         if len(self.squares):
             bounds = series.offsets[edges]
@@ -108,8 +96,14 @@ class Means:
 
     def levels(self, series: GroupedSeries, edges: Sequence[int]) -> list[float]:
         """Return the level of each segment between ``edges``, in the unit of the caller."""
-        table = self.table(series, np.array(edges, dtype=np.int64))
+        bounds = np.array(edges, dtype=np.int64)
+        table = self._table(series, sorted_groups(self.means, bounds), bounds)
         return [level.level for level in _levels(series, table)]
+
+    def _table(self, series: GroupedSeries, ordered: Floats, edges: Ints) -> Floats:
+        """Return the statistics except gaps. ordered: the means, sorted inside segments."""
+        inner = (self.squares, self.moved)
+        return effect_kernels.segments(self.means, inner, series.offsets, ordered, edges)
 
 
 def measure(

@@ -14,38 +14,22 @@ from changepoint.detection.between_positions import moderated
 from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
 from changepoint.noise import CLIP, NORMAL_QUANTILE, PAIR_QUANTILE
-from changepoint.series import RESOLUTION, Floats, Ints
+from changepoint.series import LARGEST_EXPONENT, RESOLUTION, Floats, Ints
 
-COUNT = 0
-"""Column: number of measured values."""
-POSITIONS = 1
-"""Column: number of measured positions."""
-CENTRE = 2
-"""Column: robust mean of the values, the centre."""
-SCATTER = 3
-"""Column: sum of squares of the position means around the centre, weighted by their counts."""
-INNER = 4
-"""Column: sum of squares of the replicates around the mean of their position."""
-MOVED = 5
-"""Column: number of clipped values, alone or with their whole position."""
-LOW = 6
-"""Column: lower clipping limit of positions; the lowest position where none can be an outlier."""
-HIGH = 7
-"""Column: upper clipping limit of positions; the highest position where none can be an outlier."""
-MIDDLE = 8
-"""Column: median of the position means."""
-GAP = 9
-"""Column: smallest difference between unequal values, inf if there is none."""
-REPEATS = 10
-"""Column: 1 if some values are equal, otherwise 0."""
-COLUMNS = 11
-"""Number of columns of the table of segments."""
+COUNT, POSITIONS, CENTRE, SCATTER, INNER, MOVED, LOW, HIGH, MIDDLE, GAP, REPEATS, COLUMNS = range(
+    12
+)
+"""Columns of a segment.
+
+Measured values and positions. The robust mean of the values. Sums of squares: of the position
+means, weighted by their counts, around the centre; of replicates around their position. Number of
+clipped values, alone or with their position. Lower and upper clipping limit of positions, or the
+lowest and highest position where none can be an outlier. Median of the position means. Smallest
+difference between unequal values, inf without any; 1 if values repeat.
+"""
 
 FEWEST_CLIPPED = 4
 """Fewest positions of a segment in which one can be an outlier."""
-
-LARGEST_EXPONENT = 700.0
-"""Largest argument of exp(): that of a larger one overflows a double."""
 
 
 @compiled

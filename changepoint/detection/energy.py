@@ -18,14 +18,10 @@ from scipy.special import gammaln
 
 from changepoint.jit import compiled
 from changepoint.seed import shuffle
-from changepoint.series import Floats, Ints
+from changepoint.series import TIE, Floats, Ints
 
 MIN_VALUES = 2
 """Minimum values of a side of a split: a single value may be a spike."""
-
-TIE = 1.0 - 1e-9
-"""Ratio from which a permuted maximum counts as equal to the observed one: sums of the same numbers
-in another order differ in their last digits, and a missed tie would make p too small."""
 
 
 @compiled

@@ -127,13 +127,13 @@ def _find(series: GroupedSeries, request: Request, *, corrected: bool) -> Method
     max_pvalue = request.alarms_per_1000 * PVALUE_PER_ALARM
     needed = power.by_deviation(float(ndtri(max_pvalue / 2.0)) ** 2)
     if not series.positions:
-        return MethodResult((), max_pvalue, lambda _: needed)
+        return MethodResult((), max_pvalue, lambda _, __: needed)
     values = np.full(series.extent, np.nan)
     values[series.places] = _means(series)
     found = points(
         values, max_pvalue=max_pvalue, min_magnitude=request.min_effect, corrected=corrected
     )
-    return MethodResult(reported(found, series.places), max_pvalue, lambda _: needed)
+    return MethodResult(reported(found, series.places), max_pvalue, lambda _, __: needed)
 
 
 def reported(found: Points, places: Ints) -> tuple[FoundChange, ...]:

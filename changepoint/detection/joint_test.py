@@ -21,10 +21,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from changepoint.detection.energy import MIN_VALUES, TIE
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.jit import compiled
 from changepoint.seed import own_seed, shuffle
-from changepoint.series import Floats, Ints
+from changepoint.series import TIE, Floats, Ints
 
 FIRST_LOOK = 199
 """Shuffles after which a search ends if its p-value exceeds ``HOPELESS``."""

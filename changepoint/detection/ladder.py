@@ -27,6 +27,7 @@ from scipy.special import comb, polygamma, stdtr, stdtrit
 
 from changepoint.detection import power
 from changepoint.detection.edivisive import NIGHTS_PER_LADDER, PERMUTATION_LIMIT
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.method import FoundChange, MethodResult, Request, SharedNoise
 from changepoint.detection.scan import mean_factor
 from changepoint.jit import compiled
@@ -37,9 +38,6 @@ from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 LONGEST = 30
 """Most positions of a ladder. The scan of longer series estimates their noise by itself."""
 
-LEAST = 2
-"""Fewest positions of a side: a single value may be a spike."""
-
 EFFICIENCY = 0.33
 """Degrees of freedom of a difference of neighbours, when the variance comes from the median of
 their magnitudes. Simulated in normal noise: .41 at 10 positions, .38 at 14, .34 at 30; the value is
@@ -48,10 +46,6 @@ below all of these, so that short ladders do not claim to know more."""
 MOST_DEGREES = 40.0
 """Maximum degrees of freedom of the pooled noise. Even if the series of a table look equally noisy,
 their noise is not exactly equal."""
-
-LEAST_DISPERSION = 0.05
-"""Smallest variance of the logarithms of the series' variances: the one that corresponds to
-``MOST_DEGREES``."""
 
 LENGTHS = (10.0, 12.0, 14.0, 20.0, 30.0)
 """Numbers of positions for which ``ORDERED`` was simulated."""
@@ -74,7 +68,7 @@ def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[Shared
     positive is None, and it takes no part.
     """
     logs = [_logarithms(np.array(row, dtype=np.float64)) for row in rows]
-    known = [row for row in logs if row is not None and len(row) > LEAST]
+    known = [row for row in logs if row is not None and len(row) > MIN_VALUES]
     if not known:
         return [None] * len(rows)
     scales = np.array([_scale(row) for row in known])
@@ -117,7 +111,7 @@ def probability_of(request: Request) -> float:
 def _changes(
     logs: Floats, noise: SharedNoise, probability: float, request: Request
 ) -> list[FoundChange]:
-    if len(logs) < 2 * LEAST:
+    if len(logs) < 2 * MIN_VALUES:
         return []
     scale = max(noise.scale, floor_of(logs))
     phi = request.autocorrelation or 0.0
@@ -164,7 +158,7 @@ def _degrees(logs: Floats) -> float:
 
 
 def _moderated(logs: Floats, pooled: float, prior: float) -> SharedNoise:
-    if len(logs) <= LEAST:
+    if len(logs) <= MIN_VALUES:
         return SharedNoise(pooled, max(prior, 1.0))
     own = _degrees(logs)
     square = (prior * pooled**2 + own * _scale(logs) ** 2) / (prior + own)
@@ -181,7 +175,8 @@ def _prior_degrees(scales: Floats, degrees: Floats) -> float:
     low, high = np.percentile(2.0 * np.log(scales), (25.0, 75.0))
     dispersion = ((high - low) / (2.0 * NORMAL_MEDIAN)) ** 2
     sampling = float(np.mean(polygamma(1, degrees / 2.0)))
-    prior = 2.0 * _inverse_trigamma(max(dispersion - sampling, LEAST_DISPERSION))
+    least = float(polygamma(1, MOST_DEGREES / 2.0))
+    prior = 2.0 * _inverse_trigamma(max(dispersion - sampling, least))
     others = float(np.sum(degrees) - np.mean(degrees))
     return min(prior, others, MOST_DEGREES)
 
@@ -199,7 +194,7 @@ def _inverse_trigamma(value: float) -> float:
 def _segmented(values: Floats, penalty: float) -> Ints:
     """Cut a ladder into segments so that squared error plus a penalty per segment is least.
 
-    values: (n,), n >= LEAST. Edges: (segments + 1,), from 0 to n.
+    values: (n,), n >= MIN_VALUES. Edges: (segments + 1,), from 0 to n.
     """
     n = len(values)
     sums = np.concatenate((np.zeros(1), np.cumsum(values)))
@@ -207,8 +202,8 @@ def _segmented(values: Floats, penalty: float) -> Ints:
     least = np.full(n + 1, np.inf)
     least[0] = 0.0
     start = np.zeros(n + 1, np.int64)
-    for stop in range(LEAST, n + 1):
-        for a in range(stop - LEAST + 1):
+    for stop in range(MIN_VALUES, n + 1):
+        for a in range(stop - MIN_VALUES + 1):
             total = sums[stop] - sums[a]
             error = squares[stop] - squares[a] - total * total / (stop - a)
             cost = least[a] + max(error, 0.0) + penalty
@@ -259,11 +254,10 @@ def order_pvalue(values: Floats, orders: int, seed: int) -> float:
     return (close + 1) / (orders + 1)
 
 
-def needed(positions: int, probability: float, degrees: float, _: float) -> power.Needed:
+def needed(positions: int, probability: float, degrees: float, _: float, behind: int) -> float:
     """Return the smallest step that can be detected in a ladder of this length."""
-    if 2.0 / float(comb(positions, positions // 2)) > PERMUTATION_LIMIT:
-        return power.NOTHING
+    if 2.0 / float(comb(positions, behind)) > PERMUTATION_LIMIT:
+        return math.inf
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2
-    needed = power.by_deviation(limit, degrees)
     least = float(np.interp(positions, LENGTHS, ORDERED))
-    return power.Needed(max(needed.middle, least), max(needed.fresh, least))
+    return max(power.by_deviation(limit, degrees), least)

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from changepoint.detection import ladder, power
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.method import FoundChange, MethodResult, Request
 from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
@@ -38,11 +39,10 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     return MethodResult(tuple(found), probability, needs)
 
 
-def _needed(positions: int, probability: float, tails: float) -> power.Needed:
+def _needed(positions: int, probability: float, tails: float, behind: int) -> float:
     """Return the smallest step that can be detected in a ladder with unknown noise."""
-    known = ladder.needed(positions, probability, positions - 2.0, tails)
-    factor = UNKNOWN * (1.0 + power.TAILS * tails)
-    return power.Needed(factor * known.middle, factor * known.fresh)
+    known = ladder.needed(positions, probability, positions - 2.0, tails, behind)
+    return UNKNOWN * (1.0 + power.TAILS * tails) * known
 
 
 def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
@@ -75,8 +75,8 @@ def _segmentations(values: Floats, most: int) -> tuple[Ints, Floats]:
     start = np.zeros((most + 2, n + 1), np.int64)
     least[0, 0] = 0.0
     for k in range(1, most + 2):
-        for stop in range(ladder.LEAST * k, n + 1):
-            for a in range(ladder.LEAST * (k - 1), stop - ladder.LEAST + 1):
+        for stop in range(MIN_VALUES * k, n + 1):
+            for a in range(MIN_VALUES * (k - 1), stop - MIN_VALUES + 1):
                 total = sums[stop] - sums[a]
                 error = squares[stop] - squares[a] - total * total / (stop - a)
                 cost = least[k - 1, a] + max(error, 0.0)

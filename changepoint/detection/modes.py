@@ -52,9 +52,6 @@ steps."""
 SMALLEST_SHARE = 0.1
 """Minimum share of each mode: rarer values are spikes, and were clipped."""
 
-ROUNDS = 12
-"""Maximum number of times a split is moved to the place that the levels of its sides imply."""
-
 
 @compiled
 def two_modes(y: Floats, sums: Sums, edges: Ints, rest: float) -> Modes:
@@ -269,7 +266,7 @@ def best_split(y: Floats, first: int, modes: Modes, least: int) -> tuple[float, 
     best = -np.inf
     at = -1
     tau = first
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         one, left = level_of(y[:tau], modes)
         two, right = level_of(y[tau:], modes)
         if one + two <= best:

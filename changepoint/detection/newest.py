@@ -16,8 +16,8 @@ from scipy.special import stdtr
 
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.method import FoundChange
-from changepoint.detection.scan import CLIP
-from changepoint.noise import NORMAL_MEDIAN, replicate_scale
+from changepoint.detection.scan import CLIP, LEAST
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import RESOLUTION, Floats, GroupedSeries
 
 SHARE = 0.1
@@ -26,9 +26,6 @@ SHARE = 0.1
 NEWEST = 6
 """Maximum number of newest positions to test; also at most a third of all positions. The scan finds
 a step of any size after four nights, so a step that this test found stays found."""
-
-LEAST_BEFORE = 3
-"""Fewest positions of the level before: fewer may be a disturbance that has just ended."""
 
 AGREEMENT = 0.5
 """Share of the difference of the means that every newest replicate must show by itself. A spike
@@ -55,7 +52,7 @@ def find(
     edges = [0, *ats, series.positions]
     start, end = edges[-2:]
     # No candidate is part of the level before.
-    stop = max(end - min(NEWEST, end // LEAST_BEFORE), start + LEAST_BEFORE)
+    stop = max(end - min(NEWEST, end // LEAST), start + LEAST)
     levels = [float(np.median(values[a:b])) for a, b in pairwise([*edges[:-1], stop])]
     away = values - np.repeat(levels, np.diff(edges))
     # A spike in the position before a step would move its place: the middle replicate decides.
@@ -65,7 +62,7 @@ def find(
     agreed = _agreed(series, np.repeat(levels, np.diff(series.offsets[edges])))
     settled = np.abs(agreed)
     within = _Within(
-        replicate_scale(series.scaled, series.offsets) ** 2,
+        series.replicate_scale**2,
         float(len(series.scaled) - series.positions),
         len(series.scaled) / series.positions,
     )

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from changepoint.detection.between_positions import PRIOR_DEGREES, PRIOR_RATIO, WHOLE_SHARE
 from changepoint.detection.calibration import LENGTHS
+from changepoint.detection.scan import WANDER, wandering
 from changepoint.series import Ints
 
-POWER = 0.8416212335729143
+POWER = float(ndtri(0.8))
 """Quantile of the normal distribution at a power of 80 %."""
 
 FRESH = 5
@@ -40,26 +41,10 @@ MIDDLE = (13.5, 12.4, 8.1, 6.3, 5.9, 5.5, 5.5)
 """Minimum step sizes in the middle at ``LENGTHS``, for any budget: there a straight line explains
 three quarters of a step, and the rest must exceed the guard against ramps."""
 
-SHORTEST = 11
-"""Fewest positions for the default search: with ten, one series in six shows no step at all."""
 
-SHORTEST_FRESH = 20
-"""Fewest positions for reporting the detectable size of a fresh step: with twelve positions, heavy
-tails hide any step in one series of five, and with sixteen the needed size is too uncertain."""
-
-
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """The smallest steps that a search finds, in standard errors: in the middle and at the end."""
-
-    middle: float
-    fresh: float
-
-
-NOTHING = Needed(math.inf, math.inf)
-
-Needs = Callable[[float], Needed]
-"""The type of a function from the tail share of the noise to the smallest steps that are found."""
+Needs = Callable[[float, int], float]
+"""Returns the step that is found from the tail share of the noise and the positions after it: in
+standard errors, infinite if none is found there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +56,29 @@ class SearchNoise:
     trust: float
 
 
-def by_scan(positions: int, limit: float, noise: SearchNoise, tails: float) -> Needed:
-    """Return the smallest steps that the default search finds.
+def by_scan(
+    positions: int, limit: float, noise: SearchNoise, least: int, tails: float, behind: int
+) -> float:
+    """The step that the default search finds at a limit, a squared normal deviation.
 
-    limit: least strength of a change, a squared normal deviation. tails: share of outlying
-    positions.
+    least: fewest positions of a side.
     """
-    if positions < SHORTEST:
-        return NOTHING
-    fresh, middle = _scan(positions, limit, noise)
-    fresh *= 1.0 + TAILS * tails
-    return Needed(max(middle, fresh), fresh if positions >= SHORTEST_FRESH else math.inf)
+    short = min(behind, positions - behind)
+    # Shorter series are ladders.
+    if positions < LENGTHS[1] or short < least:
+        return math.inf
+    anywhere, middle = _scan(positions, limit, noise)
+    # A straight line explains three quarters of a step in the middle, and less of others.
+    share = short / positions
+    ramp = middle * math.sqrt(0.25 / (1.0 - 3.0 * share * (1.0 - share)))
+    needed = max(anywhere * (1.0 + TAILS * tails), ramp)
+    return needed * math.sqrt(1.0 + wandering(WANDER, short, positions - short))
 
 
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
 def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, float]:
+    """The steps that pass the limit, and the guard against ramps in the middle."""
     degrees = positions - 2.0 + noise.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
@@ -102,8 +94,8 @@ def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, floa
     return anywhere * least * longer, noise.trust * middle * longer
 
 
-def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed:
-    """Return the smallest steps that the position test finds at this alarm probability.
+def by_position_test(counts: Ints, probability: float) -> float:
+    """Return the smallest step that the position test finds at this alarm probability.
 
     counts: replicates (positions,). The computation follows
     :func:`changepoint.detection.between_positions.best_split` for positions that do not differ. The
@@ -116,24 +108,23 @@ def by_position_test(counts: Ints, probability: float, _: float = 0.0) -> Needed
     degrees = sure + between
     looks = (positions - 1.0) / WHOLE_SHARE
     least = -float(stdtrit(degrees, probability / 2.0 / looks))
-    return _alike(least * math.sqrt((sure * prior + between) / degrees), degrees, least)
+    return _found(least * math.sqrt((sure * prior + between) / degrees), degrees, least)
 
 
-def by_deviation(limit: float, degrees: float = math.inf) -> Needed:
-    """Return the smallest steps that a test against a fixed deviation finds.
+def by_deviation(limit: float, degrees: float = math.inf) -> float:
+    """Return the smallest step that a test against a fixed deviation finds.
 
     degrees: of freedom of the noise.
     """
     least = math.sqrt(limit)
-    return _alike(least, degrees, least)
+    return _found(least, degrees, least)
 
 
-def _alike(threshold: float, degrees: float, least: float) -> Needed:
-    """Return the same smallest step for the middle and for the end of a series.
+def _found(threshold: float, degrees: float, least: float) -> float:
+    """Return the step that exceeds a threshold in four of five series.
 
     The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
     Biometrika 31, 1940); the estimated noise that converts the step to standard errors is as
     uncertain, which doubles the variance t^2 / (2 degrees).
     """
-    needed = threshold + POWER * math.sqrt(1.0 + least * least / degrees)
-    return Needed(needed, needed)
+    return threshold + POWER * math.sqrt(1.0 + least * least / degrees)

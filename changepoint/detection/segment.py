@@ -28,20 +28,14 @@ from changepoint.detection.scan import (
     moderated,
     spare_gain,
     split_factor,
+    wandering,
 )
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+from changepoint.series import LARGEST_EXPONENT, TIE, Floats, Ints
 
 BUMP = 2.0
 """Factor of the evidence required of a split of an inner interval: a temporary level has two
 changes, and many more possible places."""
-
-LARGEST_EXPONENT = 700.0
-"""Largest argument of exp(): that of a larger one overflows a double."""
-
-TIE = 1.0 - 1e-9
-"""Tolerance for gains that rounding put just below their limit: they are checked exactly
-afterwards."""
 
 SMALLEST_GAIN = 1e-300
 """Gain below which a split counts as explaining nothing."""
@@ -53,10 +47,6 @@ segments alone. With fewer, all segments are used."""
 BUMP_MARGIN = 14.0
 """Minimum difference between the limit of splits of inner intervals and that of other splits. It
 matters for a generous budget."""
-
-BUMP_LENGTH = 10_000.0
-"""Length of a series, in values, from which the number of inner intervals raises their limit: by 2
-log 2 for each doubling of the length, against chance findings."""
 
 
 @compiled
@@ -102,7 +92,7 @@ def strength(
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, near_of(sizes), k, m)
+    factor = split_factor(phi, near_of(sizes), k, m) + wandering(sizes.wander, k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if _is_ramp(gain, line, (rest, degrees), factor, sizes):
@@ -201,9 +191,9 @@ def _best_segment(
 
 
 @compiled
-def inner_limit(limit: float, n: int) -> float:
-    """Return the strength required of a split of an interval inside a series of n values."""
-    return max(BUMP * limit, limit + BUMP_MARGIN) + 2.0 * math.log(max(n / BUMP_LENGTH, 1.0))
+def inner_limit(limit: float) -> float:
+    """Return the strength required of a split of an interval inside a series."""
+    return max(BUMP * limit, limit + BUMP_MARGIN)
 
 
 @compiled
@@ -296,7 +286,7 @@ def _greedy(
     segments = len(begun) - 1
     edges[: segments + 1] = begun
     _set_parts(y, sums, begun, least, memo, parts)
-    needed = inner_limit(limit, len(y))
+    needed = inner_limit(limit)
     while True:
         mine, known = edges[: segments + 1], parts[:segments]
         s, at = _best_segment(y, sums, mine, known, sizes, limit)
@@ -369,7 +359,7 @@ def search(
         edges, strengths = more, theirs
     stairs = _stairs(y, sums, edges, sizes, limit, least, memo)
     if len(stairs) > len(edges):
-        needed = inner_limit(limit, len(y))
+        needed = inner_limit(limit)
         steps, theirs = _settled(y, sums, stairs, sizes, needed, least, memo)
         if len(steps) > len(edges) and _beyond_lines(y, sums, edges, steps, least, memo) >= limit:
             edges, strengths = steps, theirs

@@ -7,7 +7,15 @@ import numpy as np
 from changepoint.detection.inner_intervals import Inner, set_splits
 from changepoint.detection.interval_cache import memo_of
 from changepoint.detection.modes import Modes, best_split, demixed, level_of, place, refit
-from changepoint.detection.scan import Sizes, Sums, best_gain, evidence, split_factor, sums_of
+from changepoint.detection.scan import (
+    Sizes,
+    Sums,
+    best_gain,
+    evidence,
+    split_factor,
+    sums_of,
+    wandering,
+)
 from changepoint.detection.segment import (
     autocorrelation,
     best_inner,
@@ -113,7 +121,7 @@ def _bump(
     mine = (inner[0], inner[1], np.empty_like(inner[2]), np.empty_like(inner[3]))
     set_splits(sums, memo[2], least, mine, 0)
     parts = parts_of(plain, sums, edges, least, memo)
-    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit, len(y)))
+    return best_inner(plain, sums, edges, parts, mine, sizes, inner_limit(limit))
 
 
 @compiled
@@ -141,6 +149,7 @@ def _strengths(
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        found = evidence(max(ratio, 0.0), degrees, degrees, split_factor(phi, near_of(sizes), k, m))
+        factor = split_factor(phi, near_of(sizes), k, m) + wandering(sizes.wander, k, m)
+        found = evidence(max(ratio, 0.0), degrees, degrees, factor)
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

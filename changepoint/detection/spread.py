@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from changepoint.detection import calibration
 from changepoint.detection.between_positions import is_replicated
@@ -59,7 +59,7 @@ three adjacent spikes are no change of spread."""
 SPARED_REPLICATED = 1
 """``SPARED`` of a replicated series, in positions, and of a ladder, in deviations."""
 
-NORMAL_95 = 1.959963984540054
+NORMAL_95 = float(ndtri(0.975))
 """Two-sided 95 % quantile of the normal distribution."""
 
 

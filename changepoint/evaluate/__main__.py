@@ -22,6 +22,7 @@ from changepoint.evaluate.ladders import ladder_table, published_table
 from changepoint.evaluate.learned import learned_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
+from changepoint.evaluate.places import place_table
 from changepoint.evaluate.powers import power_table
 from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.evaluate.spreads import spread_table
@@ -80,7 +81,7 @@ def main() -> None:
         default=",".join(KINDS),
         help=(
             "kinds of noise for the commands appending, budget, creep, ladders, learned, newest, "
-            "steps and power, separated by commas (default: %(default)s)"
+            "places, power and steps, separated by commas (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -207,6 +208,7 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
         "ladders": ladder_table,
         "learned": learned_table,
         "newest": newest_table,
+        "places": place_table,
         "steps": steps_table,
         "power": power_table,
     }

@@ -10,6 +10,7 @@ from changepoint.api import detect
 from changepoint.detection.edivisive import MIN_PERMUTATIONS
 from changepoint.evaluate import nightly
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.newest import REPLICATES
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
@@ -18,8 +19,6 @@ LENGTHS = (19, 20, 30, 60)
 follow."""
 APPENDED = 3
 """Positions that are appended, one after the other."""
-REPLICATES = 3
-"""Runs of each position."""
 STEP = -0.04
 """The step that is found first: twice the noise of a run."""
 CLEAR = 0.1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from changepoint.bisection.search import Bisection
+from changepoint.bisection.search import BUILD_COST, Bisection
 from changepoint.comparison.sequential import Sequential
 from changepoint.evaluate.measure import Rate
 from changepoint.evaluate.simulate import LEVEL, NOISES, SeriesShape
@@ -17,9 +17,6 @@ COUNT = 1024
 """Revisions of a line, both ends included: ten halvings."""
 UNBUILDABLE = 0.1
 """Probability that a revision does not build."""
-
-BUILD_COST = 4.0
-"""Cost of a build, in runs."""
 
 SMALLEST = 0.02
 """Smallest effect of interest, at which the ends are compared."""

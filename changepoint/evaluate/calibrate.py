@@ -15,17 +15,14 @@ from changepoint.detection.default import prepared
 from changepoint.detection.interval_cache import cached_interval, memo_of
 from changepoint.detection.scan import LEAST, TAIL, Sizes, clipped_share
 from changepoint.detection.segment import strengths_of
+from changepoint.evaluate.nightly import MARGIN
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+from changepoint.series import RESOLUTION, Floats, Ints
 
 LIMITS = np.array([8.0, 10.0, 12.0, 14.0, 16.0])
 """Strengths at which alarms are counted: the range of the limits that usual budgets imply."""
-MARGIN = 5
-"""Positions from an earlier alarm within which an alarm counts as the same."""
 SHORTEST = 8
 """Positions of a series in the first searched night."""
-FLOOR = 1e-12
-"""Lower bound of the noise, as in the search: no simulated series comes near it."""
 SPREAD = 1.19
 """Lengths from length / ``SPREAD`` to length * ``SPREAD`` count as one length in the calibration:
 half a doubling."""
@@ -34,12 +31,12 @@ half a doubling."""
 @compiled
 def first_split(values: Floats, least: int) -> tuple[float, int]:
     """Return the strength and place of the best split of a whole series."""
-    y, sums, scale = prepared(values, FLOOR, 1.0)
+    y, sums, scale = prepared(values, RESOLUTION, 1.0)
     memo = memo_of(y, sums)
     at = cached_interval(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
     share = clipped_share(values, y, scale)
-    sizes = Sizes(share, FLOOR * FLOOR, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0)
+    sizes = Sizes(share, RESOLUTION * RESOLUTION, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
     return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
 
 

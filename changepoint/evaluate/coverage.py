@@ -16,6 +16,7 @@ import numpy as np
 
 from changepoint.api import detect, methods
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.nightly import MARGIN, SIGMA
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
@@ -23,10 +24,6 @@ STEPS = (0.04, 0.05, 0.1)
 """Steps whose intervals are counted, as a fraction of the level: smaller ones are rarely found."""
 SHORTEST = 20
 """Fewest positions of a series: a shorter one rarely shows these steps."""
-SIGMA = 2.0
-"""Noise of a value in percent of the level."""
-MARGIN = 5
-"""Positions from the truth within which a change counts as found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ import numpy as np
 from changepoint.api import detect
 from changepoint.detection.creep import Creep, creep
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.nightly import SIGMA
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats
 
 STABLE = (SeriesShape(60, 1), SeriesShape(60, 3))
 """Shapes of stable lines."""
-SIGMA = 2.0
-"""Noise of a value of a stable line, in percent."""
 SMALLEST = 0.05
 """The default of ``[detect] creep``."""
 ANY_SIZE = 1e-6

@@ -5,7 +5,8 @@ public repositories that labels.json names, at the commits given there.
 
 A person looked at a plot of each series, before any engine searched it, and noted two kinds of
 places: changes of level, and places that may be one (a ramp, a few outliers, a wandering level).
-An engine must find the former; a change at one of the latter is neither right nor wrong.
+An engine must find the former; a change at one of the latter is neither right nor wrong. Changes of
+spread, which only ours report, do not count.
 """
 
 from __future__ import annotations
@@ -82,9 +83,14 @@ class Score:
         return f"{self.found} / {self.missed} / {self.wrong} | {self.f1:.3f}"
 
 
+def margin_of(positions: int) -> int:
+    """Return the distance within which a change in a series of so many positions is found."""
+    return next(margin for least, margin in MARGINS if positions >= least)
+
+
 def score(found: Sequence[int], series: LabelledSeries) -> Score:
     """Compare found changes with those that a person labelled."""
-    margin = next(margin for least, margin in MARGINS if len(series.values) >= least)
+    margin = margin_of(len(series.values))
     rest = sorted(found)
     hits = 0
     for label in series.changes:
@@ -150,7 +156,7 @@ def _found(name: str, series: Sequence[LabelledSeries]) -> list[tuple[int, Score
     entry = ENTRIES[name]
     with ExitStack() as stack:
         if entry.method:
-            engine = ours(entry.method)
+            engine = ours(entry.method, kinds=("level",))
         else:
             engine = other(entry, stack.enter_context(process(entry.environment)))
         return [(len(each.values), score(engine(each.values).indices, each)) for each in series]

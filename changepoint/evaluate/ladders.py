@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,27 +74,41 @@ def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(f'{rate.value:.4f}' for rate in rates)} |"
 
 
+class PublishedLadder(NamedTuple):
+    """A published table: its changes by row, and how many shuffled rows have any.
+
+    releases: columns.
+    """
+
+    counts: list[int]
+    releases: int
+    false: int
+
+
+def published(path: Path, random: np.random.Generator) -> PublishedLadder | None:
+    """Search a published table and its shuffled rows; None if it has too few releases."""
+    rows = list(_read(path))
+    if not rows or len(rows[0]) < FEWEST:
+        return None
+    counts = flagged(rows)
+    drawn = ([random.permutation(row) for row in rows] for _ in range(SHUFFLES))
+    false = sum(bool(count) for shuffled in drawn for count in flagged(shuffled))
+    return PublishedLadder(counts, len(rows[0]), false)
+
+
 def published_table(folder: Path, seed: int) -> Iterator[str]:
     """Return how many changes are found in published tables, and in shuffled ones."""
     random = np.random.default_rng(seed)
     yield "| table | rows | releases | rows with a change | changes | rows if shuffled |"
     yield "| --- |" + " ---: |" * 5
     for path in sorted(folder.glob("*.csv")):
-        rows = list(_read(path))
-        if not rows or len(rows[0]) < FEWEST:
-            continue
-        counts = flagged(rows)
-        false = 0
-        for _ in range(SHUFFLES):
-            false += sum(
-                bool(count) for count in flagged([random.permutation(row) for row in rows])
+        found = published(path, random)
+        if found is not None:
+            rows, changed = len(found.counts), sum(bool(count) for count in found.counts)
+            yield (
+                f"| {path.stem} | {rows} | {found.releases} | {changed} | {sum(found.counts)} "
+                f"| {Rate(found.false, SHUFFLES * rows)} |"
             )
-        changed = sum(bool(count) for count in counts)
-        shuffled = Rate(false, SHUFFLES * len(rows))
-        yield (
-            f"| {path.stem} | {len(rows)} | {len(rows[0])} | {changed} | {sum(counts)} "
-            f"| {shuffled} |"
-        )
 
 
 def _table(noise: Noise, length: int, random: np.random.Generator) -> list[Floats]:

@@ -18,8 +18,6 @@ LENGTH = 60
 """Positions of each series from which the autocorrelation is learned."""
 SHAPES = (SeriesShape(200, 1), SeriesShape(100, 3))
 """Lengths, in positions and replicates, to which the unchanged test series grow."""
-BUDGET = 0.5
-"""Budget of alarms per 1000 nights."""
 
 
 def learned_places(noise: Noise, seed: int) -> nightly.Places:
@@ -31,7 +29,7 @@ def learned_places(noise: Noise, seed: int) -> nightly.Places:
 
     def places(values: Floats, labels: Ints) -> list[int]:
         positions = None if len(labels) == labels[-1] + 1 else labels
-        found = detect(values, positions=positions, alarms_per_1000=BUDGET, autocorrelation=phi)
+        found = detect(values, positions=positions, autocorrelation=phi)
         return [int(change.position) for change in found.changes]
 
     return places

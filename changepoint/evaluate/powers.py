@@ -10,18 +10,16 @@ import numpy as np
 
 from changepoint.api import detect
 from changepoint.detection.power import FRESH
+from changepoint.evaluate.labelled import margin_of
 from changepoint.evaluate.measure import Rate
+from changepoint.evaluate.nightly import SIGMA
 from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
+from changepoint.series import Floats
 
 POSITIONS = (4, 8, 12, 20, 21, 30, 45, 100, 200)
 """Positions of the series, on both sides of ``default.LADDER``."""
 REPLICATES = (1, 2, 3, 5)
 """Runs per position."""
-SIGMA = 2.0
-"""Noise of a value in percent of the level."""
-MARGIN = 5
-"""Positions from the true step within which a change counts as found. A change whose position
-interval contains the step counts, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +60,23 @@ def power(
             continue
         sizes.append(size)
         values = draw(noise, ladder, random, sigma=SIGMA, step=-size, at=at)
-        found += any(
-            change.effect < 0
-            and (
-                int(change.interval[0]) <= at <= int(change.interval[1])
-                or abs(change.index // ladder.replicates - at) <= MARGIN
-            )
-            for change in detect(values, positions=labels, min_effect=min_effect).changes
-            if change.kind == "level"
-        )
+        found += is_found(values, ladder, at, min_effect)
     return Power(Rate(found, len(sizes)), float(np.median(sizes)) if sizes else math.inf)
+
+
+def is_found(values: Floats, shape: SeriesShape, at: int, min_effect: float = 0.0) -> bool:
+    """Return whether a loss is found near its place, or its interval holds it."""
+    labels = None if shape.replicates == 1 else shape.labels()
+    margin = margin_of(shape.positions)
+    return any(
+        change.effect < 0
+        and (
+            int(change.interval[0]) <= at <= int(change.interval[1])
+            or abs(change.index // shape.replicates - at) <= margin
+        )
+        for change in detect(values, positions=labels, min_effect=min_effect).changes
+        if change.kind == "level"
+    )
 
 
 def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:

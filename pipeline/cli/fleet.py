@@ -1,19 +1,20 @@
-"""The verbs of `fleet`, which rent bench servers: quote, up, status, costs, down and reap."""
+"""The verbs of `fleet`, about rented bench servers: quote, ready, status, costs, down and reap."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline.cli.app import add_group
-from pipeline.cli.console import err, is_quiet, out
+from pipeline.cli.console import err, fail, is_quiet, out
 from pipeline.cli.cost_lines import cost_lines
 from pipeline.cli.options import ConfigOption, Format, FormatOption, read_option
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.fleet.fleet import FleetStatus
-from pipeline.fleet.quote import Quote
+from pipeline.fleet.quote import Quote, QuoteRefusedError, check_budgets
 from pipeline.fleet.resources import Swept
 from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
@@ -27,7 +28,8 @@ from pipeline.text.units import (
 )
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.costs import bills_of
-from pipeline.use_cases.fleet import fleet_of, has_servers, reap
+from pipeline.use_cases.fleet import fleet_of, has_servers, order_night, reap
+from pipeline.use_cases.planning import PlanningContext
 
 group = add_group("fleet")
 
@@ -47,42 +49,78 @@ TtlOption = Annotated[
 @group.command("quote")
 def quote_verb(
     config: ConfigOption = DEFAULT_FILE,
+    night: Annotated[
+        str,
+        typer.Option("--night", help="Only the servers that this night needs for what is due."),
+    ] = "",
+    variables: Annotated[
+        Path | None,
+        typer.Option(
+            "--variables",
+            metavar="FILE",
+            help="With --night: register the runners, and write the variables of Terraform. "
+            "The file is a secret. No file is written if the night needs no server.",
+        ),
+    ] = None,
+    attempt: Annotated[
+        int,
+        typer.Option(
+            "--attempt",
+            min=1,
+            help="Number of this attempt to create the servers; each takes other places.",
+        ),
+    ] = 1,
     ttl: TtlOption = "",
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Print the price of the servers of a night; create nothing.
 
+    The exit code is 1 if a budget, the time to live or the capacity does not allow the night.
+
     Example: nightshift fleet quote --ttl 4h
     """
+    if variables is not None and not night:
+        raise UserError("--variables writes the servers of a night; name it with --night")
+    try:
+        if night:
+            _quote_night(config, night, variables, attempt, ttl, form)
+        else:
+            _quote_all(config, ttl, form)
+    except QuoteRefusedError as refusal:
+        fail(str(refusal))
+        raise typer.Exit(1) from refusal
+
+
+def _quote_all(config: Path, ttl: str, form: Format) -> None:
     context = Context(config)
-    asked = fleet_of(context, _note).quote(seconds=_seconds(ttl))
-    if form is Format.JSON:
-        print_json(asked)
-        return
-    for line in _quoted(asked, context):
-        out.print(line, markup=False)
+    asked = fleet_of(context, _note, quick=True).quote(seconds=_seconds(ttl))
+    _print_quote(asked, context, form)
+    if None not in (context.config.fleet.per_night, context.config.fleet.per_month):
+        check_budgets(asked, context.config.fleet)
 
 
-@group.command("up")
-def up_verb(
-    night: NightArgument,
-    config: ConfigOption = DEFAULT_FILE,
-    ttl: TtlOption = "",
-    form: FormatOption = Format.TEXT,
+def _quote_night(
+    config: Path, night: str, variables: Path | None, attempt: int, ttl: str, form: Format
 ) -> None:
-    """Create the servers of a night, each as a runner of the repository.
-
-    The price is checked first: if it exceeds a budget, no server is created. A second call creates
-    only missing servers.
-
-    Example: nightshift fleet up 2026-03-01
-    """
-    context = Context(config)
+    context = PlanningContext(config)
     if not has_servers(context):
         _note(_NO_SERVERS)
-        names = []
-    else:
-        names = fleet_of(context, _note).up(night, _seconds(ttl))
+        return
+    asked = order_night(
+        context, night, _note, seconds=_seconds(ttl), attempt=attempt, variables=variables
+    )
+    _print_quote(asked, context, form)
+
+
+@group.command("ready")
+def ready_verb(
+    night: NightArgument, config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.TEXT
+) -> None:
+    """Record the servers of a night, and wait until a runner of each has connected to GitHub.
+
+    Example: nightshift fleet ready 2026-03-01
+    """
+    names = fleet_of(Context(config), _note).ready(night)
     if form is Format.JSON:
         print_json({"servers": names})
         return
@@ -158,6 +196,14 @@ def _seconds(ttl: str) -> float:
     return read_option("ttl", ttl, parse_duration) if ttl else 0.0
 
 
+def _print_quote(asked: Quote, context: Context, form: Format) -> None:
+    if form is Format.JSON:
+        print_json(asked)
+        return
+    for line in _quoted(asked, context):
+        out.print(line, markup=False)
+
+
 def _quoted(asked: Quote, context: Context) -> list[str]:
     """Return the text lines of a price quote for a night's servers."""
     lines = []
@@ -169,7 +215,10 @@ def _quoted(asked: Quote, context: Context) -> list[str]:
             + (f" (or {instead})" if instead else "")
             + f", {asked.hours} h at up to {show_small_money(request.dearest)}: "
             f"{show_money(request.cost(asked.hours))}"
+            + (f"; steps of about {show_duration(request.seconds)}" if request.seconds else "")
         )
+    if not lines:
+        lines.append("nothing is due on a cloud server, so the night needs none")
     settings = context.config.fleet
     lines.append(f"a night costs up to {show_money(asked.total)}{_budget(settings.per_night)}")
     lines.append(f"this month so far: {show_money(asked.month)}{_budget(settings.per_month)}")

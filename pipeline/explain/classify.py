@@ -15,6 +15,7 @@ from pipeline.explain.functions import FunctionChange
 from pipeline.explain.layout_trial import LayoutOutcome, LayoutTrial
 from pipeline.explain.plans import PlanChange
 from pipeline.explain.trial import Trial, causes
+from pipeline.explain.waits import WaitChange
 from pipeline.model import Frozen
 from pipeline.model.counts import FLOOR
 
@@ -29,6 +30,7 @@ class SlowdownClass(StrEnum):
     CPU = "CPU"
     CONTENTION = "contention"
     IO = "IO"
+    WAITING = "waiting"
     CACHE = "cache misses at equal instructions"
     LAYOUT = "layout effect"
     EQUAL_INSTRUCTIONS = "slower at equal instructions"
@@ -85,6 +87,7 @@ def classify(
     functions: Sequence[FunctionChange] = (),
     counted: CountedChange | None = None,
     layout: LayoutTrial | None = None,
+    waits: Sequence[WaitChange] = (),
 ) -> tuple[Reason, ...]:
     """Return the reasons why a step is slower, at least one; the first is its class.
 
@@ -92,7 +95,8 @@ def classify(
     comparison of the two revisions does not show it. ``missed`` names the rates that the step
     sustained before and no longer sustains, ``spread`` the metrics whose noise increased, one
     sentence each. ``functions`` is the differential profile, ``counted`` the counted instructions,
-    ``layout`` a trial of the step in other layouts. Growth of CPU time at equal instructions is not
+    ``layout`` a trial of the step in other layouts, ``waits`` what its statements wait for more
+    than before. Growth of CPU time at equal instructions is not
     classified as CPU time, because its cause is caches or the layout of the code.
     """
     by_name = {figure.metric: figure for figure in figures}
@@ -133,19 +137,30 @@ def classify(
         if cpu is not None and cost >= PROPORTION * lost and not (switches and level)
         else ()
     )
+    # Waiting that explains less than half of the lost time is not the reason.
+    least_waiting = PROPORTION * -math.expm1(-lost)
+    waiting = tuple(each.sentence() for each in waits if each.growth >= least_waiting)
     equal = counted is not None and counted.equal
     found += [
         Reason(kind=SlowdownClass.INSTRUCTIONS, evidence=_more(counted, lost)),
         Reason(kind=SlowdownClass.CPU, evidence=() if equal else cpu_evidence),
         Reason(
             kind=SlowdownClass.CONTENTION,
-            evidence=_sentences(
-                [*switches, *worse("cpu_us/o", "qps")] if level and switches else []
-            ),
+            evidence=(*waiting, *_sentences([*switches, *worse("cpu_us/o", "qps")]))
+            if level and switches
+            else (),
         ),
         Reason(
             kind=SlowdownClass.IO,
-            evidence=_sentences([*storage, *worse("qps")] if level and storage else []),
+            evidence=(*waiting, *_sentences([*storage, *worse("qps")]))
+            if level and storage
+            else (),
+        ),
+        Reason(
+            kind=SlowdownClass.WAITING,
+            evidence=(*waiting, *_sentences(worse("qps")))
+            if level and waiting and not switches and not storage
+            else (),
         ),
         *_at_equal_instructions(
             counted, layout, cpu_evidence or _sentences(level), max(lost, cost)

@@ -26,6 +26,7 @@ from pipeline.explain.plans import plan_changes
 from pipeline.explain.samples import RevisionSamples, StepSide, read_side
 from pipeline.explain.settings import compare_settings, suspects
 from pipeline.explain.trial import Trial
+from pipeline.explain.waits import wait_changes
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Cell, Regression, RegressionKind, SeriesKey, Shift
 from pipeline.profiles.flame_graph import difference_graph, flame_graph
@@ -64,7 +65,16 @@ def explain_step(
         step=step,
         setup=setup,
         findings=classify(
-            figures, detected, plans, missed, trials, spread, functions, counted, layout
+            figures,
+            detected,
+            plans,
+            missed,
+            trials,
+            spread,
+            functions,
+            counted,
+            layout,
+            wait_changes(before.values, after.values),
         ),
         figures=figures,
         plans=plans,

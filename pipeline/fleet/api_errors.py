@@ -16,18 +16,6 @@ from pipeline.text.errors import UserError
 _Answer = TypeVar("_Answer")
 
 
-class SoldOutError(UserError):
-    """A server type is sold out in a location at present."""
-
-
-class Limited(UserError):
-    """A limit of the cloud project is reached, so other locations do not help."""
-
-
-class NameTakenError(UserError):
-    """A resource with this name exists already in the cloud project."""
-
-
 class Gone(UserError):
     """A resource of the cloud project does not exist, or no longer exists."""
 
@@ -48,13 +36,6 @@ def _weak_token(message: str) -> Exception:
 
 def _gone(message: str) -> Exception:
     return Gone(f"Hetzner Cloud: {message}; check that the names in [fleet] and [[class]] exist")
-
-
-def _limited(message: str) -> Exception:
-    return Limited(
-        f"Hetzner Cloud: {message}; delete unused resources, request a higher limit, lower the "
-        "count of a [[class]], or name smaller types in its setting instead"
-    )
 
 
 def _locked(message: str) -> Exception:
@@ -89,12 +70,6 @@ _PASSING = frozenset(
 """Transient errors of the API; see https://docs.hetzner.cloud/reference/cloud#errors."""
 
 _MEANING: Mapping[str, Callable[[str], Exception]] = {
-    "resource_unavailable": SoldOutError,
-    "placement_error": SoldOutError,
-    # A type that is no longer sold.
-    "invalid_server_type": SoldOutError,
-    "resource_limit_exceeded": _limited,
-    "uniqueness_error": NameTakenError,
     "not_found": _gone,
     "404": _gone,
     "429": TransientError,
@@ -107,9 +82,6 @@ _MEANING: Mapping[str, Callable[[str], Exception]] = {
     "deprecated_api_endpoint": _removed,
 }
 """Exceptions for the other errors, by error code."""
-
-_NOT_SOLD_THERE = "unsupported location for server type"
-"""The message of ``invalid_input`` for a type that a location does not (or no longer) have."""
 
 
 def translated(ask: Callable[[], _Answer]) -> _Answer:
@@ -132,8 +104,6 @@ def _ours(error: APIException) -> Exception:
     status = error.code if isinstance(error.code, int) else 0
     if code in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return TransientError(f"Hetzner Cloud: {message} ({code})")
-    if _NOT_SOLD_THERE in message:
-        return SoldOutError(message)
     if code in _MEANING:
         return _MEANING[code](message)
     return UserError(f"Hetzner Cloud: {message} ({code})")

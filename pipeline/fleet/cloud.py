@@ -50,15 +50,12 @@ KINDS: Mapping[type[Thing], str] = {
 
 _Answer = TypeVar("_Answer")
 
-_TIMEOUT = (10.0, 60.0)
+TIMEOUT = (10.0, 60.0)
 """Timeouts in seconds: to connect, and for a response."""
 _IN_USE_PATIENCE = 60.0
 """Seconds to wait for a deleted server to release its resources."""
 _POLL = 5.0
 """Maximum seconds between two polls of an action."""
-
-_MAKING = frozenset({"apply_firewall", "create_server", "start_server"})
-"""The actions that create a server."""
 
 _PAGES = 20
 """Pages of 50 actions to search for the deletion of a server."""
@@ -67,7 +64,10 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def connect(
-    settings: FleetSection, policy: RetryPolicy, environ: Mapping[str, str] = os.environ
+    settings: FleetSection,
+    policy: RetryPolicy,
+    environ: Mapping[str, str] = os.environ,
+    timeout: tuple[float, float] = TIMEOUT,
 ) -> Cloud:
     """Return the cloud project of the token in the environment. Raises UserError without one."""
     token = environ.get(settings.secret, "").strip()
@@ -82,7 +82,7 @@ def connect(
         raise UserError(
             f"[fleet] url = {url} is not encrypted, so the token is not sent; use https"
         )
-    client = Client(token, url.rstrip("/"), "nightshift", timeout=_TIMEOUT)
+    client = Client(token, url.rstrip("/"), "nightshift", timeout=timeout)
     # The SDK's own retries sleep by a clock that cannot be replaced, and no setting disables them.
     client._client._retry_max_retries = 0
     allowance = Allowance()
@@ -115,28 +115,14 @@ class Cloud:
         }
         return self._ask(lambda: lists[kind](label_selector=selector))
 
-    def make(self, ask: Callable[[Client], _Answer]) -> _Answer:
-        """Create a resource in the cloud. Raises SoldOutError, Limited or NameTakenError."""
-        return self._ask(lambda: ask(self._client))
-
-    def started(self, server: BoundServer) -> None:
-        """Wait until a created server runs.
-
-        Raises Failed if the server cannot start, and Gone if somebody deleted it. Actions that
-        somebody else began on the server are ignored.
-        """
-
-        def look() -> None:
-            done = self._client.servers.get_actions(server)
-            going = [action for action in done if action.command in _MAKING]
-            for action in going:
-                if action.status == Action.STATUS_ERROR:
-                    raise Failed(_why(action))
-            if any(action.status == Action.STATUS_RUNNING for action in going):
-                raise TransientError(f"server {server.name} is being created")
-
-        quiet = RetryPolicy(self.policy.patience, clock=self.policy.clock, sleep=self.policy.sleep)
-        quiet.persist(lambda: self._once(look), longest=_POLL)
+    def sold_out(self) -> set[tuple[str, str]]:
+        """Return the server types and locations without capacity at present."""
+        return {
+            (required(each.name), required(place.location.name))
+            for each in self._ask(self._client.server_types.get_all)
+            for place in each.locations or ()
+            if place.available is False
+        }
 
     def exists(self, number: int) -> bool:
         """Whether a server with this number exists in the cloud."""

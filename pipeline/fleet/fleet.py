@@ -1,32 +1,55 @@
-"""The operations behind the verbs of `fleet`: quote, create, list and delete a night's servers."""
+"""The operations behind the verbs of `fleet`: quote, order, list and delete a night's servers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Protocol
 
 from pipeline.config import Config
 from pipeline.fleet.cloud import Cloud
-from pipeline.fleet.create import RunnerRegistry, Up
-from pipeline.fleet.labels import ResourceMark, check_label, night_name, server_name
-from pipeline.fleet.lock import creation_lock
+from pipeline.fleet.labels import check_label, night_name, server_name
+from pipeline.fleet.night_variables import ClassServers, NightVariables
 from pipeline.fleet.prices import Prices
 from pipeline.fleet.quote import (
     Quote,
     ServerRequest,
     check_budgets,
+    check_time,
     in_month,
     quote,
     server_requests,
 )
 from pipeline.fleet.resources import ProjectResources, Swept
+from pipeline.fleet.runner_wait import arrived
+from pipeline.fleet.runners import Program
 from pipeline.fleet.server_inventory import ServerInventory
 from pipeline.model import Frozen
 from pipeline.storage.journal import now as present
 from pipeline.storage.server_log import Rent, Servers
 from pipeline.text.errors import UserError
 from pipeline.text.units import Money
+
+
+class RunnerRegistry(Protocol):
+    """Registers GitHub Actions runners for the servers of a night."""
+
+    def program(self) -> Program:
+        """Return where to download the runner program of GitHub Actions."""
+        ...
+
+    def register(self, name: str, labels: Sequence[str]) -> str:
+        """Register a runner at GitHub and return its configuration."""
+        ...
+
+    def remove(self, prefix: str) -> int:
+        """Remove the runners at GitHub whose names have this prefix."""
+        ...
+
+    def silent(self) -> set[str]:
+        """Return the names of registered runners that are not connected to GitHub."""
+        ...
 
 
 class RunningServer(Frozen):
@@ -49,6 +72,7 @@ class FleetStatus(Frozen):
 class Fleet:
     """The servers of a cloud project that are rented for nights.
 
+    Terraform creates them; the fleet says beforehand which, and deletes what is left of them.
     ``registry`` is called only when runners are needed: pricing and reaping need no GitHub token.
     ``note`` receives lines about the progress.
     """
@@ -63,8 +87,7 @@ class Fleet:
     ) -> None:
         self._settings, self._classes = config.fleet, config.machine_class
         self._cloud, self._registry, self._note, self._now = cloud, registry, note, now
-        self._results = config.paths.results
-        self._inventory = ServerInventory(Servers(self._results), lambda: self.prices, now)
+        self._inventory = ServerInventory(Servers(config.paths.results), lambda: self.prices, now)
         self._resources = ProjectResources(cloud, self._settings.name, self._inventory, note)
 
     @cached_property
@@ -73,28 +96,72 @@ class Fleet:
         return Prices(self._cloud.pricing())
 
     def quote(self, night: str = "", seconds: float = 0.0) -> Quote:
-        """Return the price of a night's servers, as if none existed yet.
+        """Return the price of the servers of all machine classes, as if none existed yet.
 
         The duration is in seconds; 0 means the time to live of the configuration.
         """
-        return self._priced(self._requests, night, seconds)
+        return self._priced(None, night, seconds)
 
-    def up(self, night: str, seconds: float = 0.0) -> list[str]:
-        """Create the missing servers of a night; return the names of all of them.
+    def gate(self, night: str, work: Mapping[str, float], seconds: float = 0.0) -> Quote:
+        """Return the price of a night's servers, if the night may have them.
 
-        Raises UserError, before anything is created, if the missing servers exceed a budget.
+        ``work`` has the expected seconds of the steps of each class that is due; the others get no
+        server. Raises QuoteRefusedError if a budget, the time to live or the capacity of the cloud
+        does not allow the night, and UserError if there is no budget.
         """
         check_label("the night", night)
-        for each in self._requests:
+        # Servers that the record lacks count against the budgets.
+        self._resources.servers()
+        asked = self._priced(work, night, seconds)
+        if asked.server_requests:
+            check_time(asked, seconds or self._settings.ttl)
+            check_budgets(asked, self._settings)
+        return asked
+
+    def order(
+        self, asked: Quote, night: str, seconds: float = 0.0, attempt: int = 1
+    ) -> NightVariables:
+        """Register the runners of a night; return the variables with which Terraform creates it.
+
+        Each attempt takes another available place for each class, as far as there are more.
+        """
+        registry = self._registry()
+        requests = asked.server_requests
+        for each in requests:
             check_label("the class", each.machine_class)
-        with creation_lock(self._results, self._cloud.policy):
-            there = self._resources.servers()
-            missing = self._missing(night, list(there))
-            if any(request.count for request in missing):
-                check_budgets(self._priced(missing, night, seconds), self._settings)
-            mark = ResourceMark(night=night, expires=self._expires(night, seconds))
-            up = Up(self._resources, self._registry(), self._settings, mark, self._note)
-            return up.make(self._requests, there)
+        return NightVariables(
+            pipeline=self._settings.name,
+            night=night,
+            expires=self._now() + timedelta(seconds=seconds or self._settings.ttl),
+            image=self._settings.image,
+            packages=self._settings.packages,
+            project_keys=self._settings.ssh_keys,
+            runner_program=registry.program(),
+            classes={each.machine_class: self._servers(each, attempt) for each in requests},
+            runner_configurations={
+                each.machine_class: tuple(
+                    tuple(
+                        registry.register(runner, each.runner_labels)
+                        for runner in self._runners(self._name(night, each, number))
+                    )
+                    for number in range(1, each.count + 1)
+                )
+                for each in requests
+            },
+        )
+
+    def ready(self, night: str) -> list[str]:
+        """Record the servers of a night and wait for a runner of each; return their names.
+
+        Raises UserError if there is none, or if the patience is over.
+        """
+        check_label("the night", night)
+        names = sorted(self._resources.servers(night))
+        if not names:
+            raise UserError(f"the night {night} has no server; create them, or name another night")
+        runners = {name: self._runners(name) for name in names}
+        arrived(runners, self._registry().silent, self._cloud.policy)
+        return names
 
     def down(self, night: str) -> Swept:
         """Delete all servers and other resources of a night."""
@@ -137,13 +204,10 @@ class Fleet:
             per_month=self._settings.per_month,
         )
 
-    @cached_property
-    def _requests(self) -> tuple[ServerRequest, ...]:
-        return server_requests(self._classes, self._settings, self.prices)
-
-    def _priced(self, wanted: Sequence[ServerRequest], night: str, seconds: float) -> Quote:
+    def _priced(self, work: Mapping[str, float] | None, night: str, seconds: float) -> Quote:
+        sold_out = self._cloud.sold_out()
         return quote(
-            wanted,
+            server_requests(self._classes, self._settings, self.prices, sold_out, work),
             seconds or self._settings.ttl,
             self._inventory.lives().values(),
             night,
@@ -151,28 +215,21 @@ class Fleet:
             self.prices.currency,
         )
 
-    def _missing(self, night: str, there: Sequence[str]) -> list[ServerRequest]:
-        """Return which requested servers do not exist yet."""
-        return [
-            request.model_copy(
-                update={
-                    "count": sum(
-                        server_name(self._settings.name, night, request.machine_class, number)
-                        not in there
-                        for number in range(1, request.count + 1)
-                    )
-                }
-            )
-            for request in self._requests
-        ]
+    def _servers(self, request: ServerRequest, attempt: int) -> ClassServers:
+        (settings,) = [each for each in self._classes if each.name == request.machine_class]
+        server_type, location = request.places[min(attempt, len(request.places)) - 1]
+        return ClassServers(
+            server_type=server_type,
+            location=location,
+            server_count=request.count,
+            cores=settings.cores,
+            memory_gb=settings.memory_gb,
+            runner_labels=request.runner_labels,
+        )
 
-    def _expires(self, night: str, seconds: float) -> datetime:
-        """Return when a night's servers expire, the same time for all of them."""
-        known = [each.mark.expires for each in self._resources.owned(night)]
-        expires = min(known, default=self._now() + timedelta(seconds=seconds or self._settings.ttl))
-        if expires <= self._now():
-            raise UserError(
-                f"the servers of the night {night} are past their time to live; delete them "
-                f"with `nightshift fleet down {night}`, or choose another name for the night"
-            )
-        return expires
+    def _name(self, night: str, request: ServerRequest, number: int) -> str:
+        return server_name(self._settings.name, night, request.machine_class, number)
+
+    def _runners(self, name: str) -> list[str]:
+        """Return the names of the GitHub runners of a server, one for each job."""
+        return [f"{name}-{job}" for job in range(1, self._settings.jobs + 1)]

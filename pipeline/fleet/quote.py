@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pipeline.config import ClassSection, FleetSection
@@ -11,14 +11,19 @@ from pipeline.fleet.prices import Prices
 from pipeline.model import Frozen
 from pipeline.storage.server_log import HOUR, Life
 from pipeline.text.errors import UserError
-from pipeline.text.units import Money, plural, show_money
+from pipeline.text.units import Money, plural, show_duration, show_money
+
+
+class QuoteRefusedError(UserError):
+    """A night that its budget, its time to live or the capacity of the cloud does not allow."""
 
 
 class ServerRequest(Frozen):
     """A request for some servers of a machine class.
 
-    ``places`` are the acceptable types and locations in the order of preference; ``dearest`` is the
-    highest hourly price of one server.
+    ``places`` are the available types and locations in the order of preference; ``dearest`` is the
+    highest hourly price of one server. ``seconds`` is how long its steps are expected to take on
+    each server, if known.
     """
 
     machine_class: str
@@ -26,6 +31,7 @@ class ServerRequest(Frozen):
     runner_labels: tuple[str, ...]
     places: tuple[tuple[str, str], ...]
     dearest: Money
+    seconds: float = 0.0
 
     def cost(self, hours: int) -> Money:
         """Return what all servers of the request cost at most, in some hours."""
@@ -47,15 +53,27 @@ class Quote(Frozen):
 
 
 def server_requests(
-    classes: Iterable[ClassSection], settings: FleetSection, prices: Prices
+    classes: Iterable[ClassSection],
+    settings: FleetSection,
+    prices: Prices,
+    sold_out: Collection[tuple[str, str]] = (),
+    work: Mapping[str, float] | None = None,
 ) -> tuple[ServerRequest, ...]:
-    """Return the servers that the machine classes need. Raises UserError if impossible."""
-    wanted = tuple(_server_request(each, settings, prices) for each in classes if each.server_type)
-    if not wanted:
+    """Return the servers that the machine classes need.
+
+    With ``work``, only the classes in it: the expected seconds of their steps. ``sold_out`` are the
+    types and locations without capacity. Raises UserError if impossible.
+    """
+    rented = [each for each in classes if each.server_type]
+    if not rented:
         raise UserError(
             "no [[class]] has a server_type, so there is no server to create; set server_type"
         )
-    return wanted
+    return tuple(
+        _server_request(each, settings, prices, sold_out, (work or {}).get(each.name, 0.0))
+        for each in rented
+        if work is None or each.name in work
+    )
 
 
 def quote(
@@ -89,7 +107,7 @@ def reserved(life: Life, now: datetime) -> Money:
 
 
 def check_budgets(asked: Quote, settings: FleetSection) -> None:
-    """Raise UserError if a night would exceed the budget, or if there is no budget."""
+    """Raise QuoteRefusedError if a night exceeds a budget, and UserError if there is no budget."""
     for name, spent, budget in (
         ("per_night", asked.night, settings.per_night),
         ("per_month", asked.month, settings.per_month),
@@ -107,15 +125,36 @@ def check_budgets(asked: Quote, settings: FleetSection) -> None:
         total = Money(spent.amount + asked.total.amount, budget.currency)
         if total.amount > budget.amount:
             before = f" plus {show_money(spent)} spent before" if spent.amount else ""
-            raise UserError(
+            raise QuoteRefusedError(
                 f"{plural(sum(request.count for request in asked.server_requests), 'server')} for "
                 f"{asked.hours} h cost up to {show_money(asked.total)}{before}: the total of "
                 f"{show_money(total)} exceeds {name} = {show_money(budget)} in [fleet]; no "
-                "server was created"
+                "server is created"
             )
 
 
-def _server_request(each: ClassSection, settings: FleetSection, prices: Prices) -> ServerRequest:
+def check_time(asked: Quote, life: float) -> None:
+    """Raise QuoteRefusedError if steps are expected to last longer than servers live, in seconds.
+
+    What a server has measured is lost if it is deleted before its jobs end.
+    """
+    for each in asked.server_requests:
+        if each.seconds > life:
+            raise QuoteRefusedError(
+                f"the steps of class {each.machine_class} take about {show_duration(each.seconds)} "
+                f"on {plural(each.count, 'server')}, longer than the {show_duration(life)} that "
+                "servers live; set a longer ttl in [fleet], a higher count of the [[class]], or "
+                "fewer revisions; no server is created"
+            )
+
+
+def _server_request(
+    each: ClassSection,
+    settings: FleetSection,
+    prices: Prices,
+    sold_out: Collection[tuple[str, str]],
+    seconds: float,
+) -> ServerRequest:
     types = (each.server_type, *each.instead)
     for kind in types:
         prices.check(kind)
@@ -125,12 +164,19 @@ def _server_request(each: ClassSection, settings: FleetSection, prices: Prices) 
             f"{' or '.join(types)} is not offered in {', '.join(settings.locations)}; name "
             "other locations in [fleet]"
         )
+    available = [place for place in places if place not in sold_out]
+    if not available:
+        raise QuoteRefusedError(
+            f"{' or '.join(types)} is sold out in {', '.join(settings.locations)}; name other "
+            "locations in [fleet] or types in instead, or try later; no server is created"
+        )
     return ServerRequest(
         machine_class=each.name,
         count=each.count,
         runner_labels=each.labels,
-        places=tuple(places),
-        dearest=max((prices.hour(*place) for place in places), key=lambda hour: hour.amount),
+        places=tuple(available),
+        dearest=max((prices.hour(*place) for place in available), key=lambda hour: hour.amount),
+        seconds=seconds / each.count,
     )
 
 

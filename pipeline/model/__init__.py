@@ -36,6 +36,7 @@ from pipeline.model.changes import (
 )
 from pipeline.model.counts import CallCost, FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.machines import (
+    WAIT_FIELD,
     Connection,
     Disk,
     FieldKind,
@@ -62,6 +63,7 @@ __all__ = [
     "BUNDLE_SCHEMA",
     "MEASURED_HOW",
     "MOST",
+    "WAIT_FIELD",
     "Background",
     "Build",
     "BuildOptions",

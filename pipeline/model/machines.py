@@ -86,6 +86,11 @@ class SampledField(NamedTuple):
     unit: str
 
 
+WAIT_FIELD = "dbms.wait:"
+"""Prefix of sampled fields that count the sessions whose statements wait for one event, for example
+``dbms.wait:Lock:transactionid``. An event for which no session waits is missing."""
+
+
 class ProbeSample(NamedTuple):
     """The sampled values at one moment, ``at`` seconds after the start of the step."""
 

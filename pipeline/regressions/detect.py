@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import Engine
 
 from pipeline.config import DetectSection
@@ -29,12 +30,12 @@ from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
-from pipeline.regressions.search_cache import SearchCache
-from pipeline.regressions.shifts import NOTHING_SHARED, SLA
+from pipeline.regressions.search_cache import Once, compute_anew, digest_of_parts
+from pipeline.regressions.shifts import NOTHING_SHARED, SLA, find_shifts
 from pipeline.storage.columns import MeasurementColumns, measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.runs import hostnames
-from pipeline.storage.series import Series
+from pipeline.storage.series import Ints, RunIndex, Series
 
 
 class Searched(NamedTuple):
@@ -128,22 +129,35 @@ def search(
     rules: Rules,
     progress: Callable[[], None] = lambda: None,
     environment: EnvironmentAssessment = NOTHING_KNOWN,
-    known: SearchCache | None = None,
+    once: Once = compute_anew,
     anchors: Anchors = MappingProxyType({}),
 ) -> Detected:
     """Search the prepared series of a plan for regressions, by the detection rules.
 
-    ``known`` has cached results of earlier nights; the function changes nothing else. ``anchors``
-    are the anchors of creep, for lines whose anchor is not their first revision.
+    ``once`` may have the results of earlier nights. ``anchors`` are the anchors of creep, for lines
+    whose anchor is not their first revision.
     """
-    known = known if known is not None else SearchCache()
     timed, counted = by_mode(rules.unmuted(series))
     noises = known_noise(timed)
 
+    measured = _MeasuredRevisions()
+
     def find(one: Series) -> list[Shift]:
-        return known.shifts(
-            one, rules.settings_of(one.key, len(timed)), noises.get(one.key, NOTHING_SHARED)
+        watch = rules.settings_of(one.key, len(timed))
+        noise = noises.get(one.key, NOTHING_SHARED)
+        parts = (
+            "shifts",
+            one.key.model_dump_json(),
+            watch.model_dump_json(),
+            repr(noise),
+            measured.digest_of(one),
+            one.values.tobytes(),
         )
+        found = once(
+            parts,
+            lambda: [shift.model_dump(mode="json") for shift in find_shifts(one, watch, noise)],
+        )
+        return [Shift.model_validate(shift) for shift in found]
 
     def shifts_of(searched: Sequence[Series]) -> list[Shift]:
         shifts = []
@@ -155,7 +169,7 @@ def search(
         return shifts
 
     shifts = shifts_of(timed)
-    shifts += shared_shifts(timed, shifts, rules, known.window)
+    shifts += shared_shifts(timed, shifts, rules, once)
     # What a machine explains is a step, too.
     creep = find_creep(timed, shifts, rules, anchors)
     absorbed = set(creep.absorbed)
@@ -167,3 +181,20 @@ def search(
         regressions=tuple(group_shifts([*shifts, *creep.found, *shifts_of(counted)])),
         excused=tuple(excused),
     )
+
+
+class _MeasuredRevisions:
+    """Digests of the revisions and positions of series; most series of a line share them."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[RunIndex, Ints, str]] = []
+
+    def digest_of(self, series: Series) -> str:
+        """Return the digest of the revisions and positions of a series' values."""
+        for runs, at, known in self._known:
+            if runs is series.runs and np.array_equal(at, series.at):
+                return known
+        labels = map(series.runs.revisions.__getitem__, series.at.tolist())
+        found = digest_of_parts("\n".join(labels), series.positions.tobytes())
+        self._known.append((series.runs, series.at, found))
+        return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from changepoint import Pooled, PooledMember, SharedChange, pooled
 from pipeline.model import RegressionKind, SeriesKey, Shift
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
 from pipeline.regressions.rules import Rules
+from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.regressions.shifts import MOST_LOST, first_possible
 from pipeline.storage.series import Floats, Ints, Series
 
@@ -41,22 +43,35 @@ class Window(NamedTuple):
 
 
 def search_window(window: Window) -> Pooled:
-    """Search a window for shared changes with :func:`changepoint.pooled`."""
+    """Search a window for shared changes with :func:`changepoint.pooled`.
+
+    A change has only the series that surely show it.
+    """
     columns = {str(number): column for number, column in enumerate(window.values.T)}
-    return pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
+    found = pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
+    # The other series would be most of what a night reads and writes.
+    changes = (
+        replace(change, members=tuple(filter(_shows, change.members))) for change in found.changes
+    )
+    return replace(found, changes=tuple(changes))
+
+
+def _shows(member: PooledMember) -> bool:
+    low, high = member.effect_interval
+    return low > 0.0 or high < 0.0
 
 
 def shared_shifts(
     series: Sequence[Series],
     own: Iterable[Shift],
     rules: Rules,
-    look: Callable[[Window], Pooled] = search_window,
+    once: Once = compute_anew,
 ) -> list[Shift]:
     """Return the shifts that show only when the series of the same runs are pooled.
 
-    ``own`` are the shifts found in single series; they are not returned again. ``look`` searches a
-    window. A series takes part in a shared change if its own 95 % interval excludes zero and the
-    change is large enough to report.
+    ``own`` are the shifts found in single series; they are not returned again. ``once`` may have
+    the results of earlier nights. A series takes part in a shared change if its own 95 % interval
+    excludes zero and the change is large enough to report.
     """
     known: dict[SeriesKey, list[Shift]] = {}
     for shift in own:
@@ -64,7 +79,7 @@ def shared_shifts(
     shifts = []
     for group in _groups(series):
         for window in _windows(group, rules.alarms_per_1000(len(series))):
-            for change in look(window).changes:
+            for change in _shared_changes(window, once):
                 if not window.first <= int(change.position) < window.last:
                     continue
                 for member in change.members:
@@ -73,6 +88,18 @@ def shared_shifts(
                         shift = _shift(one, change, member)
                         shifts += [] if _known(shift, known.get(one.key, [])) else [shift]
     return shifts
+
+
+def _shared_changes(window: Window, once: Once) -> Sequence[SharedChange]:
+    """Return the changes that the series of a window share."""
+    parts = (
+        "window",
+        str(window.alarms_per_1000),
+        window.positions.tobytes(),
+        window.values.tobytes(),
+    )
+    found = once(parts, lambda: search_window(window).to_dict())
+    return Pooled.from_dict(found).changes
 
 
 def setup_of(key: SeriesKey) -> Setup:
@@ -148,10 +175,8 @@ def _known(shared: Shift, own: Iterable[Shift]) -> bool:
 def _reported(member: PooledMember, series: Series, rules: Rules, count: int) -> bool:
     metric = series.key.metric
     watch = rules.settings_of(series.key, count)
-    low, high = member.effect_interval
     return (
-        (low > 0.0 or high < 0.0)
-        and abs(member.effect) >= watch.min_effect
+        abs(member.effect) >= watch.min_effect
         and abs(member.after.level - member.before.level) >= LEAST_CHANGE.get(metric, 0.0)
         and watch.reports(worse=is_worse(metric, member.effect))
     )

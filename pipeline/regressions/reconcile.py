@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, RegressionKind, SeriesKey, Shift
 from pipeline.regressions.detected import Detected, save_detected
 from pipeline.regressions.grouping import certainty_key, effect_size, worst
-from pipeline.regressions.recovery import LevelPair, compare_levels, fix_of, recovered
+from pipeline.regressions.recovery import fix_of, recovered
 from pipeline.regressions.repository import RegressionRepository
+from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.series import Series
@@ -31,16 +31,16 @@ def reconcile(
     settings: DetectSection,
     results: Path,
     at: datetime,
-    look: Callable[[LevelPair], Verdict] = compare_levels,
+    once: Once = compute_anew,
 ) -> Detected:
     """Record a detection in the journal, and return it with fingerprints and states.
 
     ``series`` are the searched series, ``settings`` has the smallest changes of interest. A
     new regression becomes suspected, a known one keeps its fingerprint, and a recovered one is
-    resolved. The detection is saved. ``look`` compares two levels of a series.
+    resolved. The detection is saved. ``once`` may have the comparisons of earlier nights.
     """
     repository = RegressionRepository(results)
-    named, fresh = night_of(detected, plan, series, repository.events(at), settings, at, look)
+    named, fresh = night_of(detected, plan, series, repository.events(at), settings, at, once)
     repository.record(fresh, at)
     save_detected(named, results)
     return repository.joined(named, at)
@@ -53,7 +53,7 @@ def night_of(
     happened: Sequence[Event],
     settings: DetectSection,
     at: datetime,
-    look: Callable[[LevelPair], Verdict] = compare_levels,
+    once: Once = compute_anew,
 ) -> tuple[Detected, list[Event]]:
     """Return a detection with known fingerprints, and the events that the journal lacks.
 
@@ -63,7 +63,7 @@ def night_of(
     named = identify(detected.regressions, known, plan)
     fresh = [event for one in named if (event := _found(one, known, plan, at)) is not None]
     known = known_regressions([*happened, *fresh])
-    fresh += _resolutions(named, known, plan, series, settings, at, look)
+    fresh += _resolutions(named, known, plan, series, settings, at, once)
     return detected.model_copy(update={"regressions": named}), fresh
 
 
@@ -112,7 +112,7 @@ def _resolutions(
     series: Sequence[Series],
     settings: DetectSection,
     at: datetime,
-    look: Callable[[LevelPair], Verdict],
+    once: Once,
 ) -> list[Event]:
     """Return the journal events for regressions that are gone, with the fix if it is known."""
     by_key = {one.key: one for one in series}
@@ -130,7 +130,7 @@ def _resolutions(
             regression is not None
             and regression.worse
             and history.allows(EventKind.RESOLVED)
-            and recovered(regression, by_key, later, settings, look)
+            and recovered(regression, by_key, later, settings, once)
         ):
             fix = fix_of(regression, found)
             event = Event(

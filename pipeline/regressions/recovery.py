@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from pipeline.model.counts import FLOOR
 from pipeline.model.metrics import is_worse
 from pipeline.regressions.counted import is_counted
 from pipeline.regressions.grouping import effect_size
+from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.storage.series import Floats, Series
 
 RECENT = 3
@@ -48,7 +49,7 @@ def recovered(
     series: Mapping[SeriesKey, Series],
     later: Mapping[SeriesKey, Sequence[Shift]],
     settings: DetectSection,
-    look: Callable[[LevelPair], Verdict] = compare_levels,
+    once: Once = compute_anew,
 ) -> bool:
     """Whether all series of a regression are back at the level before it.
 
@@ -56,7 +57,7 @@ def recovered(
     change of interest, or better; no other series may be surely worse. The present is everything
     since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
     spread recovers only by a change point, a creep once the newest positions are at the level of
-    its anchor. ``look`` compares two levels.
+    its anchor. ``once`` may have the comparisons of earlier nights.
     """
     kind = regression.kind
     if kind is RegressionKind.SPREAD:
@@ -74,7 +75,7 @@ def recovered(
             series[shift.series],
             [each for each in later.get(shift.series, ()) if each.kind is kind],
             _smallest(shift, settings),
-            look,
+            once,
         )
         for shift in sorted(measured, key=effect_size, reverse=True)
     )
@@ -107,7 +108,7 @@ def _verdict(
     series: Series,
     changes: Sequence[Shift],
     smallest: float,
-    look: Callable[[LevelPair], Verdict],
+    once: Once,
 ) -> Verdict:
     if is_counted(shift.series):
         return _counted_verdict(shift, series, smallest)
@@ -119,7 +120,7 @@ def _verdict(
             return "undecided"
         old = _values(series, at[0], at[RECENT])
         new = _values(series, at[-RECENT], at[-1] + 1)
-        return look(LevelPair(old, new, smallest, better))
+        return _compared(LevelPair(old, new, smallest, better), once)
     own = [each.position for each in changes]
     before = [place for place in own if place < shift.position]
     after = [place for place in own if place > shift.position]
@@ -136,7 +137,19 @@ def _verdict(
     new = _values(series, since, places[-1] + 1)
     if not len(old) or not len(new):
         return "undecided"
-    return look(LevelPair(old, new, smallest, better))
+    return _compared(LevelPair(old, new, smallest, better), once)
+
+
+def _compared(levels: LevelPair, once: Once) -> Verdict:
+    parts = (
+        "levels",
+        levels.better,
+        repr(levels.smallest),
+        levels.old.tobytes(),
+        levels.new.tobytes(),
+    )
+    verdict: Verdict = once(parts, lambda: compare_levels(levels))
+    return verdict
 
 
 def _counted_verdict(shift: Shift, series: Series, smallest: float) -> Verdict:

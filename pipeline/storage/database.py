@@ -75,11 +75,17 @@ def open_store(url: str, *, migrate: bool = True) -> Engine:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed)
         _OPENED.add(engine)
-        event.listen(engine, "handle_error", _explain)
         if engine.dialect.name == "sqlite":
+            event.listen(engine, "handle_error", _explain)
             event.listen(engine, "do_connect", _accept_read_only)
             event.listen(engine, "connect", _prepare_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
+        elif engine.dialect.name == "postgresql":
+            # Only for a store on PostgreSQL, because the import is slow.
+            from pipeline.storage import postgres_connection  # noqa: PLC0415
+
+            event.listen(engine, "do_connect", postgres_connection.connect)
+            event.listen(engine, "handle_error", postgres_connection.explain)
         try:
             with engine.connect() as connection:
                 newest = not migrate or _revision(connection) == NEWEST

@@ -44,7 +44,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     save_environment(environment, context.results)
     history = known_regressions(context.regressions.events(now()))
     since = anchors(plan, history, settings.creep_since)
-    found = search(series, plan, rules, environment=environment, known=known, anchors=since)
+    found = search(series, plan, rules, environment=environment, once=known.once, anchors=since)
     detected = reconcile(
         found,
         plan,
@@ -52,7 +52,7 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
         settings,
         context.results,
         now(),
-        known.verdict,
+        known.once,
     )
     known.save(_inputs(context, plan, stored))
     return _logged(detected)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from pipeline.fleet.cloud import connect
+from pipeline.fleet.cloud import TIMEOUT, connect
 from pipeline.fleet.fleet import Fleet
+from pipeline.fleet.quote import Quote
 from pipeline.fleet.resources import Swept
 from pipeline.fleet.retry import RetryPolicy
 from pipeline.fleet.runners import find_runners
 from pipeline.storage.journal import now
 from pipeline.storage.server_log import note_reaped
 from pipeline.use_cases.context import Context
+from pipeline.use_cases.plan import due_work
+from pipeline.use_cases.planning import PlanningContext
+from pipeline.use_cases.pursue import classes_to_pursue
+
+_QUOTE_PATIENCE = 4.0
+"""Seconds in which a quote retries requests to the cloud."""
+_QUOTE_TIMEOUT = (2.0, 4.0)
+"""Timeouts of a quote in seconds. With its patience, no request takes longer than 10 s."""
 
 
 def has_servers(context: Context, *, may_have: bool = False) -> bool:
@@ -26,14 +36,43 @@ def has_servers(context: Context, *, may_have: bool = False) -> bool:
     return may_have and bool(os.environ.get(context.config.fleet.secret))
 
 
-def fleet_of(context: Context, note: Callable[[str], None]) -> Fleet:
+def fleet_of(context: Context, note: Callable[[str], None], *, quick: bool = False) -> Fleet:
     """Connect to the cloud project of a configuration.
 
-    Raises UserError without a token.
+    A ``quick`` fleet gives a cloud that does not respond up within 10 s. Raises UserError without a
+    token.
     """
-    policy = RetryPolicy(context.config.fleet.patience, note)
-    cloud = connect(context.config.fleet, policy)
+    settings = context.config.fleet
+    policy = RetryPolicy(settings.patience, note)
+    if quick:
+        brief = RetryPolicy(min(settings.patience, _QUOTE_PATIENCE), note)
+        cloud = connect(settings, brief, timeout=_QUOTE_TIMEOUT)
+    else:
+        cloud = connect(settings, policy, timeout=TIMEOUT)
     return Fleet(context.config, cloud, partial(find_runners, context.config, policy), note)
+
+
+def order_night(
+    context: PlanningContext,
+    night: str,
+    note: Callable[[str], None],
+    *,
+    seconds: float = 0.0,
+    attempt: int = 1,
+    variables: Path | None = None,
+) -> Quote:
+    """Return the price of the servers that a night needs for what is due, if it may have them.
+
+    If it needs any, ``variables`` is the file that Terraform reads them from; their runners are
+    registered then. ``seconds`` are the time to live. Raises QuoteRefusedError as the gate of the
+    fleet does.
+    """
+    fleet = fleet_of(context, note, quick=True)
+    work = {**dict.fromkeys(classes_to_pursue(context), 0.0), **due_work(context)}
+    asked = fleet.gate(night, work, seconds)
+    if variables is not None and asked.server_requests:
+        fleet.order(asked, night, seconds, attempt).write(variables)
+    return asked
 
 
 def reap(context: Context, note: Callable[[str], None]) -> Swept:

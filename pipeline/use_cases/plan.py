@@ -37,6 +37,14 @@ def plan_runs(context: PlanningContext) -> PlannedRuns:
     return PlannedRuns(plan, remaining, seconds, show_placements(ours, cores_here()))
 
 
+def due_work(context: PlanningContext) -> dict[str, float]:
+    """Return the expected seconds of the steps that are left, for each machine class with some."""
+    cells: dict[str, list[Cell]] = {}
+    for cell, _ in plan_runs(context).remaining:
+        cells.setdefault(cell.machine_class, []).append(cell)
+    return {name: Expectation(each).left for name, each in cells.items()}
+
+
 def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:
     """Return the remaining runs as jobs for other machines, and record each as a batch.
 

@@ -14,6 +14,7 @@ from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import machine_of
 from pipeline.regressions.recovery import fix_of
 from pipeline.storage.journal import EventKind, now
+from pipeline.storage.server_log import Servers, lives
 from pipeline.text.errors import UserError
 from pipeline.transfer.batches import Batches, batch_of
 from pipeline.use_cases.confirm import confirm_all
@@ -22,6 +23,7 @@ from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.explain import try_suspects
 from pipeline.use_cases.locate import locate_all
 from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.recover import recover_all, standing
 from pipeline.use_cases.try_layouts import try_all_layouts
 
@@ -48,26 +50,56 @@ def pursue_detected(context: MeasuringContext, watcher: Watcher) -> Detected:
     return pursue(context, plan, detected, watcher, fresh=True)
 
 
-def _last_detection(context: MeasuringContext) -> tuple[Plan, Detected]:
+def _last_detection(context: PlanningContext) -> tuple[Plan, Detected]:
     plan = context.plan()
     return plan, context.regressions.detection_of(plan, now())
 
 
-def pursuits(context: MeasuringContext, run: str = "") -> list[Pursuit]:
-    """Return a job for each machine class with regressions to confirm or bisect.
+def classes_to_pursue(context: PlanningContext) -> set[str]:
+    """Return the machine classes with regressions to confirm or bisect, by the last detection."""
+    try:
+        plan, detected = _last_detection(context)
+    except UserError:
+        return set()  # There is no detection of this plan, so the next one decides.
+    return {machine_of(one) for one in _due(context, measurable(plan, detected.regressions))}
 
-    Each is recorded as a batch, which gives it its ``id``. Attempts at a workflow ``run`` share
-    their batches.
-    """
-    plan, detected = _last_detection(context)
-    regressions = tuple(measurable(plan, detected.regressions))
-    due = [
+
+def _due(context: PlanningContext, among: Sequence[Regression]) -> list[Regression]:
+    """Return the regressions that a night confirms, bisects or measures for their recovery."""
+    regressions = tuple(among)
+    return [
         one
         for one in regressions
         if one in suspected(regressions)
         or one in _to_locate(context, regressions, fresh=False)
         or (standing(one) and fix_of(one, regressions) is not None)
     ]
+
+
+def _without_server(context: PlanningContext, run: str) -> set[str]:
+    """Return the classes of cloud servers of which the night of a workflow run has none."""
+    lived = lives(Servers(context.results).read()).values()
+    rented = {each.rent.machine_class for each in lived if each.rent.night == run}
+    return {each.name for each in context.config.machine_class if each.server_type} - rented
+
+
+def pursuits(context: PlanningContext, run: str = "") -> list[Pursuit]:
+    """Return a job for each machine class with regressions to confirm or bisect.
+
+    Each is recorded as a batch, which gives it its ``id``. Attempts at a workflow ``run`` share
+    their batches; a class whose servers this run does not have waits for another night.
+    """
+    plan, detected = _last_detection(context)
+    regressions = tuple(measurable(plan, detected.regressions))
+    due = _due(context, regressions)
+    if run:
+        away = _without_server(context, run)
+        for name in sorted(away & {machine_of(one) for one in due}):
+            _LOG.warning(
+                f"the regressions of class {name} wait for the next night, because this one has "
+                "no server of that class"
+            )
+        due = [one for one in due if machine_of(one) not in away]
     counts: dict[str, int] = {}
     for one in due:
         counts[machine_of(one)] = counts.get(machine_of(one), 0) + 1
@@ -158,7 +190,7 @@ def _try_settings(
 
 
 def _to_locate(
-    context: MeasuringContext, regressions: Sequence[Regression], fresh: bool
+    context: PlanningContext, regressions: Sequence[Regression], fresh: bool
 ) -> list[Regression]:
     tried = {
         event.fingerprint

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from changepoint.detection import energy
-from changepoint.series import Floats
+from changepoint.series import TIE, Floats
 
 
 def q(x: Floats, y: Floats) -> float:
@@ -75,9 +75,7 @@ def test_the_exact_pvalue_counts_every_arrangement(sizes: tuple[int, ...]) -> No
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     observed = energy.maximum(values, offsets)[0]
     orders = [np.array(order) for order in permutations(values.tolist())]
-    share = np.mean(
-        [energy.maximum(order, offsets)[0] >= observed * energy.TIE for order in orders]
-    )
+    share = np.mean([energy.maximum(order, offsets)[0] >= observed * TIE for order in orders])
     assert energy.exact_pvalue(values, offsets, observed) == pytest.approx(float(share))
     repeated = np.prod([factorial(size) for size in sizes])
     assert energy.arrangements(offsets) == pytest.approx(len(orders) / repeated)

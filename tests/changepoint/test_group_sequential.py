@@ -18,7 +18,7 @@ from changepoint import GroupSequential
 from changepoint.comparison.group_sequential import FIRST_LOOK, LARGEST_LIMIT
 from changepoint.comparison.spending import nominal_levels, spent
 from changepoint.comparison.verdict import Verdict
-from changepoint.detection.effect import LARGEST_EXPONENT
+from changepoint.series import LARGEST_EXPONENT
 
 SMALLEST = 0.02
 

@@ -16,7 +16,6 @@ import changepoint
 from changepoint.detection.default import equal_neighbours, floor_of
 from changepoint.detection.modes import demixed, level_of, refit, two_modes
 from changepoint.detection.scan import (
-    NORMAL_MEDIAN,
     mean_factor,
     on_grid,
     rough_scale,
@@ -24,7 +23,7 @@ from changepoint.detection.scan import (
     sums_of,
 )
 from changepoint.detection.segment import inner_limit
-from changepoint.noise import NORMAL_QUANTILE, clip_replicates, quantum
+from changepoint.noise import NORMAL_MEDIAN, NORMAL_QUANTILE, clip_replicates, quantum
 from changepoint.series import RESOLUTION, Floats
 
 detect = functools.partial(changepoint.detect, method="default")
@@ -124,10 +123,9 @@ def test_the_scale_is_of_the_differences_of_neighbours(gap: float, scale: float)
     assert rough_scale(np.zeros(9)) == 0.0
 
 
-def test_an_inner_interval_needs_more_of_a_series_of_ten_thousand_values_on() -> None:
-    assert inner_limit(20.0, 100) == inner_limit(20.0, 10_000) == 40.0
-    assert inner_limit(8.0, 100) == 22.0
-    assert inner_limit(20.0, 40_000) == pytest.approx(40.0 + 4.0 * math.log(2.0))
+def test_a_split_of_an_inner_interval_needs_twice_the_evidence() -> None:
+    assert inner_limit(20.0) == 40.0
+    assert inner_limit(8.0) == 22.0
 
 
 @pytest.mark.parametrize("below", [6.0, -6.0])
@@ -205,3 +203,13 @@ def test_a_step_of_a_few_replicated_nights_is_found(nights: int) -> None:
         values[-3 * nights :] += 4.0
         (change,) = detect(values, positions=positions).changes
         assert change.position == 60 - nights
+
+
+def test_long_levels_must_differ_by_more_than_a_machine_wanders() -> None:
+    """A shift of .3 deviations is not noise in two thousand nights, but no change of a program."""
+    small, large = (noise(3, 2_000) for _ in range(2))
+    small[1_000:] += 0.3
+    large[1_000:] += 0.7
+    assert places(small) == []
+    (found,) = places(large)
+    assert abs(found - 1_000) <= 20

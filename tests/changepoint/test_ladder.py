@@ -10,6 +10,7 @@ import pytest
 
 from changepoint import LONGEST_LADDER, SharedNoise, detect, shared_noise
 from changepoint.detection import ladder
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.evaluate.ladders import false_rows, flagged, published_table, stepped_rows
 from changepoint.evaluate.simulate import NOISES
 from changepoint.series import Floats
@@ -68,7 +69,7 @@ def test_the_segmentation_is_the_best_of_all() -> None:
             places
             for count in range(4)
             for places in combinations(range(2, 8), count)
-            if all(b - a >= ladder.LEAST for a, b in pairwise(places))
+            if all(b - a >= MIN_VALUES for a, b in pairwise(places))
         ]
 
         def cost(edges: list[int], values: Floats = values) -> float:

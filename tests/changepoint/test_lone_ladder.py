@@ -10,7 +10,7 @@ import pytest
 from changepoint import Stream, detect
 from changepoint.detection import lone_ladder
 from changepoint.detection.default import LADDER
-from changepoint.detection.ladder import LEAST
+from changepoint.detection.energy import MIN_VALUES
 from changepoint.evaluate.powers import power
 from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.series import Floats
@@ -85,8 +85,8 @@ def test_the_segmentations_are_the_best_of_all() -> None:
         for changes in range(4):
             inner = [
                 (0, *chosen, 11)
-                for chosen in combinations(range(LEAST, 11 - LEAST + 1), changes)
-                if all(b - a >= LEAST for a, b in pairwise((0, *chosen, 11)))
+                for chosen in combinations(range(MIN_VALUES, 11 - MIN_VALUES + 1), changes)
+                if all(b - a >= MIN_VALUES for a, b in pairwise((0, *chosen, 11)))
             ]
 
             def cost(found: tuple[int, ...], values: Floats = values) -> float:

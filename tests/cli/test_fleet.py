@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from pipeline.fleet.labels import ResourceMark, labels, server_name
 from pipeline.storage.bundle import write_bundle
 from pipeline.storage.server_log import last_reaped
-from tests.cli.conftest import Nightshift
+from pipeline.use_cases.measuring import MeasuringContext
+from tests.cli.conftest import CONFIG, Nightshift, Ran
+from tests.cli.measured import write_run
 from tests.fakes.github import FakeGithub
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
+from tests.ports import free_port
 from tests.storage.bundles import make_run
 
 ADMINISTRATOR = "ghs-secret"
@@ -26,6 +31,13 @@ name = "ccx13"
 cores = 2
 memory_gb = 8
 server_type = "ccx13"
+"""
+BIG = """
+[[class]]
+name = "big"
+cores = 8
+memory_gb = 32
+server_type = "ccx33"
 """
 BUDGETS = """
 [fleet]
@@ -47,6 +59,23 @@ class World:
     def runners(self) -> list[str]:
         return [each.name for each in self.repository.runners.all()]
 
+    def create(self, file: Path) -> str:
+        """Create the one server of a night that its variables say, as Terraform does."""
+        ordered = json.loads(file.read_text())
+        ((name, servers),) = ordered["classes"].items()
+        expires = datetime.fromisoformat(ordered["expires"])
+        mark = ResourceMark(night=ordered["night"], machine_class=name, expires=expires)
+        body = {
+            "name": server_name("nightshift", ordered["night"], name, 1),
+            "server_type": servers["server_type"],
+            "location": servers["location"],
+            "image": ordered["image"],
+            "labels": labels("nightshift", mark),
+            "user_data": json.dumps(ordered["runner_configurations"]),
+        }
+        self.hetzner.project.make("servers", body)
+        return str(body["name"])
+
 
 @pytest.fixture
 def world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
@@ -58,22 +87,40 @@ def world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         monkeypatch.setenv("HCLOUD_ENDPOINT", hetzner.url)
         monkeypatch.setenv("GITHUB_TOKEN", ADMINISTRATOR)
         about = f'[github]\nrepository = "me/bench"\nurl = "{github.url}"\n'
-        (folder / "nightshift.toml").write_text(about + BUDGETS + CLASS)
+        (folder / "nightshift.toml").write_text(CONFIG + about + BUDGETS + CLASS)
         yield World(hetzner, github)
 
 
-def test_a_night_up_and_down(nightshift: Nightshift, world: World) -> None:
+@pytest.fixture
+def variables(folder: Path) -> Path:
+    return folder / "night.tfvars.json"
+
+
+def quote_night(nightshift: Nightshift, file: Path, *more: str) -> Ran:
+    """Quote a night, and write the variables of its servers."""
+    return nightshift("fleet", "quote", "--night", "77", "--variables", str(file), *more)
+
+
+def test_a_night_from_its_quote_to_its_end(
+    nightshift: Nightshift, world: World, variables: Path
+) -> None:
     quoted = nightshift("fleet", "quote")
     assert quoted.code == 0
-    assert quoted.out.splitlines() == [
+    costs = [
         "ccx13: 1 x ccx13 in hel1 (or ccx13 in fsn1), 8 h at up to 0.0250 EUR: 0.20 EUR",
         "a night costs up to 0.20 EUR of 1.00 EUR",
         "this month so far: 0.00 EUR of 2.00 EUR",
     ]
-    up = nightshift("fleet", "up", "77")
-    assert up.code == 0, up.err
-    (name,) = up.out.split()
+    assert quoted.out.splitlines() == costs
+    ordered = quote_night(nightshift, variables)
+    assert ordered.code == 0, ordered.err
+    first, *others = ordered.out.splitlines()
+    assert re.fullmatch(re.escape(costs[0]) + r"; steps of about \S+", first)
+    assert others == costs[1:]
+    name = world.create(variables)
     assert world.runners == [f"{name}-1", f"{name}-2"]
+    ready = nightshift("fleet", "ready", "77")
+    assert (ready.code, ready.out) == (0, f"{name}\n"), ready.err
     status = nightshift("fleet", "status")
     first, last = status.out.splitlines()
     assert re.fullmatch(
@@ -94,10 +141,16 @@ def test_a_night_up_and_down(nightshift: Nightshift, world: World) -> None:
 
 
 def test_what_nights_cost_is_reported_without_a_token(
-    nightshift: Nightshift, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+    nightshift: Nightshift,
+    world: World,
+    folder: Path,
+    variables: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert nightshift("fleet", "costs").out == "no server was rented\n"
-    (name,) = nightshift("fleet", "up", "77").out.split()
+    assert quote_night(nightshift, variables).code == 0
+    name = world.create(variables)
+    assert nightshift("fleet", "status").code == 0
     (server,) = world.hetzner.project.things["servers"].values()
     made = datetime.fromtimestamp(server["made_at"], UTC)
     for minor in (1, 2):
@@ -117,27 +170,94 @@ def test_what_nights_cost_is_reported_without_a_token(
     assert costs["cost"] == pytest.approx(0.02499) and costs["regressions"] == []
 
 
-def test_no_token_is_reported(nightshift: Nightshift, world: World, folder: Path) -> None:
+def test_no_token_is_reported(
+    nightshift: Nightshift, world: World, folder: Path, variables: Path
+) -> None:
+    quoted = quote_night(nightshift, variables)
+    world.create(variables)
     printed = [
-        nightshift("fleet", *words)
-        for words in (("quote",), ("up", "77"), ("status",), ("down", "77"), ("reap",))
+        quoted,
+        *(
+            nightshift("fleet", *words)
+            for words in (("quote",), ("status",), ("down", "77"), ("reap",))
+        ),
     ]
     text = "".join(ran.out + ran.err for ran in printed)
-    text += (folder / "results/fleet.jsonl").read_text()
+    configurations = json.loads(variables.read_text())["runner_configurations"]["ccx13"][0]
+    assert len(configurations) == 2 and not any(each in text for each in configurations)
+    text += (folder / "results/fleet.jsonl").read_text() + variables.read_text()
     text += "".join(world.hetzner.project.user_data.values())
     assert TOKEN not in text and ADMINISTRATOR not in text
     assert "e2WDDDN7nTc3" not in text, "nor root's password"
 
 
-def test_over_budget_is_one_line(nightshift: Nightshift, world: World) -> None:
-    ran = nightshift("fleet", "up", "77", "--ttl", "48h")
-    assert ran.code == 2
-    assert re.fullmatch(r"nightshift: 1 server for 48 h cost .*; no server was created\n", ran.err)
-    assert not world.hetzner.project.things["servers"]
+@pytest.mark.parametrize("night", [(), ("--night", "77")])
+def test_over_budget_the_quote_says_so_and_ends_with_1(
+    nightshift: Nightshift, world: World, night: tuple[str, ...]
+) -> None:
+    ran = nightshift("fleet", "quote", *night, "--ttl", "48h")
+    assert ran.code == 1
+    assert re.fullmatch(r"nightshift: 1 server for 48 h cost .*; no server is created\n", ran.err)
+    assert not world.runners
 
 
-def test_what_could_not_be_deleted_is_an_error(nightshift: Nightshift, world: World) -> None:
-    nightshift("fleet", "up", "77")
+def test_without_a_budget_a_quote_has_prices_and_a_night_is_an_error(
+    nightshift: Nightshift, world: World, folder: Path, variables: Path
+) -> None:
+    text = (folder / "nightshift.toml").read_text()
+    (folder / "nightshift.toml").write_text(text.replace('per_night = "1 EUR"', ""))
+    quoted = nightshift("fleet", "quote")
+    assert quoted.code == 0 and "a night costs up to 0.20 EUR (no budget is set)" in quoted.out
+    ran = quote_night(nightshift, variables)
+    assert ran.code == 2 and "per_night is not set" in ran.err
+    assert not variables.exists() and not world.runners
+
+
+def test_only_what_is_due_has_servers(
+    nightshift: Nightshift, world: World, folder: Path, variables: Path
+) -> None:
+    text = (folder / "nightshift.toml").read_text()
+    (folder / "nightshift.toml").write_text(text + BIG)
+    context = MeasuringContext(folder / "nightshift.toml")
+    for due in ("ccx13", ""):
+        for cell, repetition in context.plan().of_class("big" if due else "ccx13").remaining(()):
+            write_run(context, cell, repetition)
+        assert nightshift("ingest").code == 0
+        variables.unlink(missing_ok=True)
+        ran = quote_night(nightshift, variables, "--format", "json")
+        assert ran.code == 0, ran.err
+        classes = [each["machine_class"] for each in ran.json["server_requests"]]
+        assert classes == ([due] if due else [])
+        assert variables.exists() == bool(due)
+    assert len(world.runners) == 2
+    none = quote_night(nightshift, variables)
+    assert none.out.splitlines()[0] == "nothing is due on a cloud server, so the night needs none"
+
+
+def test_a_cloud_that_is_not_there_is_one_line_within_seconds(
+    nightshift: Nightshift, world: World, monkeypatch: pytest.MonkeyPatch, variables: Path
+) -> None:
+    monkeypatch.setenv("HCLOUD_ENDPOINT", f"http://127.0.0.1:{free_port()}/v1")
+    began = time.monotonic()
+    ran = quote_night(nightshift, variables)
+    assert time.monotonic() - began < 10
+    assert ran.code == 2 and not world.runners and not variables.exists()
+    assert ran.err.splitlines()[-1].startswith("nightshift: Hetzner Cloud does not respond")
+
+
+def test_a_file_of_variables_is_of_a_night(nightshift: Nightshift, world: World) -> None:
+    ran = nightshift("fleet", "quote", "--variables", "night.tfvars.json")
+    assert (ran.code, ran.err) == (
+        2,
+        "nightshift: --variables writes the servers of a night; name it with --night\n",
+    )
+
+
+def test_what_could_not_be_deleted_is_an_error(
+    nightshift: Nightshift, world: World, variables: Path
+) -> None:
+    quote_night(nightshift, variables)
+    world.create(variables)
     (server,) = world.hetzner.project.things["servers"].values()
     server["protection"]["delete"] = True
     # Nothing else of the night is there that is waited for.
@@ -153,8 +273,8 @@ def test_without_servers_for_nights_there_is_nothing_to_do(
 ) -> None:
     for variable in ("HCLOUD_TOKEN", "GITHUB_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
-    (folder / "nightshift.toml").write_text(CLASS.replace('server_type = "ccx13"', ""))
-    for words in (("up", "77"), ("down", "77"), ("reap",)):
+    (folder / "nightshift.toml").write_text(CONFIG + CLASS.replace('server_type = "ccx13"', ""))
+    for words in (("quote", "--night", "77"), ("down", "77"), ("reap",)):
         ran = nightshift("fleet", *words)
         assert (ran.code, ran.out) == (0, "")
         assert "no [[class]] has a server_type" in ran.err
@@ -162,12 +282,16 @@ def test_without_servers_for_nights_there_is_nothing_to_do(
 
 @pytest.mark.parametrize("variable", ["HCLOUD_TOKEN", "GITHUB_TOKEN"])
 def test_a_missing_token_is_one_line(
-    nightshift: Nightshift, world: World, monkeypatch: pytest.MonkeyPatch, variable: str
+    nightshift: Nightshift,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: Path,
+    variable: str,
 ) -> None:
     monkeypatch.setenv(variable, "")
-    ran = nightshift("fleet", "up", "77")
+    ran = quote_night(nightshift, variables)
     assert ran.code == 2 and variable in ran.err
-    assert not world.hetzner.project.things["servers"]
+    assert not variables.exists()
 
 
 def test_the_token_is_not_sent_where_it_can_be_read(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from pipeline.model import Cell
 from pipeline.storage.bundle import list_bundles
 from pipeline.storage.measurements import count_measurements
 from pipeline.storage.night_log import Nights
+from pipeline.storage.server_log import Rent, ServerEvent, ServerEventKind, Servers
+from pipeline.text.units import Money
 from pipeline.use_cases import nightly
 from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.pursue import classes_to_pursue
 from tests.cli.conftest import LONGER, Nightshift, Ran
 from tests.cli.measured import write_run
 
@@ -35,6 +39,8 @@ runner = ["self-hosted", "ax162-s"]
 lines = ["minors"]
 from = ["boxes/large"]
 """
+
+RENTED = 'lines = ["minors"]\nserver_type = "ccx63"'
 
 
 def slower(cell: Cell, step: str) -> float:
@@ -109,6 +115,36 @@ def test_a_night_over_two_classes(nightshift: Nightshift, hub: Path) -> None:
     # Tables never mix two classes.
     shown = nightshift("table", "--line", "minors").out
     assert "minors, cached, small" in shown and "minors, cached, large" in shown
+
+
+def test_a_class_without_a_server_tonight_is_pursued_another_night(
+    nightshift: Nightshift, hub: Path
+) -> None:
+    text = (hub / "nightshift.toml").read_text()
+    (hub / "nightshift.toml").write_text(text.replace('lines = ["minors"]', RENTED))
+    results = measured(hub, "large")
+    assert nightshift("collect", str(carried(nightshift, hub, results, "large"))).code == 0
+    assert nightshift("detect").code == 0
+    assert classes_to_pursue(MeasuringContext(hub / "nightshift.toml")) == {"large"}
+    ran = nightshift("pursue", "--format", "github-matrix", "--run", "77")
+    assert jobs(ran) == []
+    assert "the regressions of class large wait for the next night" in ran.err
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    rent = Rent(
+        number=1,
+        name="large-1",
+        type="ccx63",
+        location="fsn1",
+        machine_class="large",
+        night="77",
+        made=moment,
+        expires=moment + timedelta(hours=8),
+        per_hour=Money(0.5, "EUR"),
+    )
+    made = ServerEvent(at=moment, event=ServerEventKind.MADE, number=1, rent=rent)
+    Servers(hub / "results").append([made])
+    ran = nightshift("pursue", "--format", "github-matrix", "--run", "77")
+    assert [each["machine_class"] for each in jobs(ran)] == ["large"]
 
 
 def test_a_hub_measures_nothing_itself(nightshift: Nightshift, hub: Path) -> None:

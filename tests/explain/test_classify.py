@@ -12,6 +12,7 @@ from pipeline.explain.layout_trial import CacheMisses, LayoutOutcome, LayoutTria
 from pipeline.explain.plans import PlanChange, plan_changes
 from pipeline.explain.settings import Suspect
 from pipeline.explain.trial import Trial, TrialOutcome
+from pipeline.explain.waits import WaitChange
 
 USUAL = {
     "qps": 1000.0,
@@ -255,6 +256,32 @@ def test_waiting_comes_before_a_layout() -> None:
         waits, (), (), (), (), counted=counted(), layout=laid_out(LayoutOutcome.MOVES)
     )
     assert first.kind is SlowdownClass.CONTENTION
+
+
+LOCK = WaitChange(event="Lock:relation", before=0.0, after=0.4)
+
+
+@pytest.mark.parametrize(
+    ("factors", "kind"),
+    [
+        ({"qps": 0.7, "latency_avg": 1.43}, SlowdownClass.WAITING),
+        ({"qps": 0.7, "cs/o": 1.6, "latency_avg": 1.43}, SlowdownClass.CONTENTION),
+        ({"qps": 0.5, "r/o": 2.5, "latency_avg": 2.0}, SlowdownClass.IO),
+    ],
+)
+def test_the_event_that_statements_wait_for_is_the_first_evidence(
+    factors: Mapping[str, float], kind: SlowdownClass
+) -> None:
+    first, *_ = classify(moved(factors), (), (), (), (), waits=(LOCK,))
+    assert first.kind is kind
+    assert first.evidence[0] == LOCK.sentence()
+
+
+def test_waiting_for_less_than_half_of_the_lost_time_is_no_reason() -> None:
+    slower = moved({"qps": 0.1, "latency_avg": 10.0})
+    assert SlowdownClass.WAITING not in {
+        each.kind for each in classify(slower, (), (), (), (), waits=(LOCK,))
+    }
 
 
 def test_a_timed_confirmation_stands_beside_the_instructions() -> None:

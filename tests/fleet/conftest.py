@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from pipeline.storage.server_log import Life, Servers, lives
 from pipeline.text.errors import UserError
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
+from tests.fleet.module import up
 
 TOML = """
 [paths]
@@ -88,7 +90,8 @@ class Registry:
     def register(self, name: str, labels: Sequence[str]) -> str:
         self._check()
         self.runners[name] = tuple(labels)
-        self.given.append(f"configuration {len(self.given)} of {name}")
+        configuration = f"configuration {len(self.given)} of {name}"
+        self.given.append(b64encode(configuration.encode()).decode())
         return self.given[-1]
 
     def remove(self, prefix: str) -> int:
@@ -134,6 +137,10 @@ class Scene:
             self.reported.append,
             self.time.now,
         )
+
+    def up(self, night: str, seconds: float = 0.0) -> list[str]:
+        """Create the servers of a night, as the job provision does; return their names."""
+        return up(self.fleet(), night, seconds)
 
     def lives(self) -> list[Life]:
         return list(lives(Servers(self.folder).read()).values())

@@ -6,7 +6,7 @@ import pytest
 import requests
 from hcloud import APIException
 
-from pipeline.fleet.api_errors import Gone, Limited, NameTakenError, SoldOutError, translated
+from pipeline.fleet.api_errors import Gone, translated
 from pipeline.fleet.retry import TransientError
 from pipeline.text.errors import UserError
 
@@ -30,14 +30,6 @@ PASSING = (
     504,
 )
 FINAL: dict[str | int, tuple[type[UserError], str]] = {
-    "resource_unavailable": (SoldOutError, "said"),
-    "placement_error": (SoldOutError, "said"),
-    "invalid_server_type": (SoldOutError, "said"),
-    "resource_limit_exceeded": (
-        Limited,
-        ("request a higher limit"),
-    ),
-    "uniqueness_error": (NameTakenError, "said"),
     "not_found": (Gone, "exist"),
     404: (Gone, "exist"),
     "unauthorized": (UserError, "set a valid one"),
@@ -71,11 +63,6 @@ def test_what_does_not_pass(code: str | int) -> None:
     with pytest.raises(UserError, match=said) as raised:
         answered(code)
     assert type(raised.value) is kind
-
-
-def test_a_type_that_a_location_does_not_sell_is_sold_out_there() -> None:
-    with pytest.raises(SoldOutError):
-        answered("invalid_input", "unsupported location for server type")
 
 
 def test_no_answer_passes() -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.hetzner.project import KINDS
+from tests.fleet.module import up
 from tests.fleet.trouble import WISHES, staged, without_disk
 
 NAME = "test"
@@ -64,7 +65,7 @@ def test_what_is_not_ours_is_never_touched(
         for _ in range(3):
             project.tick()
         before = copy.deepcopy(project.things)
-        assert stage.through(lambda fleet: fleet.up("77")) is not None
+        assert stage.through(lambda fleet: up(fleet, "77")) is not None
         stage.time.at += 3600
         down = stage.through(lambda fleet: fleet.down("77"))
         reap = stage.through(lambda fleet: fleet.reap())

@@ -22,6 +22,7 @@ from pipeline.fleet.fleet import Fleet
 from pipeline.fleet.labels import Malformed, ResourceMark, read_mark
 from pipeline.fleet.resources import Swept
 from tests.fakes.hetzner.project import KINDS, Thing
+from tests.fleet.module import up
 from tests.fleet.trouble import (
     PASSING,
     WAYS,
@@ -135,7 +136,7 @@ class History:
         match self.chance.choice(["up", "up", "up", "down", "wait", "wait", "people", "people"]):
             case "up":
                 seconds = self.chance.uniform(5 * MINUTE, LONGEST)
-                self.process(lambda fleet: fleet.up(night, seconds), self.chance.random() < 0.6)
+                self.process(lambda fleet: up(fleet, night, seconds), self.chance.random() < 0.6)
             case "down":
                 self.process(lambda fleet: fleet.down(night), self.chance.random() < 0.6)
             case "wait":

@@ -100,17 +100,17 @@ def test_what_cannot_be_deleted_stops_nothing_else_and_is_reported(scene: Scene)
 
 
 def test_a_night_dies_with_its_time_to_live(scene: Scene) -> None:
-    scene.fleet().up(NIGHT)
+    scene.up(NIGHT)
     scene.time.at += 4 * HOUR - 300
     assert not scene.fleet().reap().deleted
     scene.time.at += 300
-    assert len(scene.fleet().reap().deleted) == 5
+    assert len(scene.fleet().reap().deleted) == 6
     assert not scene.left
     assert scene.billed == pytest.approx(scene.fake.project.bill())
 
 
 def test_deleting_that_fails_is_reported_and_done_the_next_time(scene: Scene) -> None:
-    scene.fleet().up(NIGHT)
+    scene.up(NIGHT)
     scene.fake.faults.append(Fault("DELETE", r"/servers/\d+", fails="unknown_error"))
     swept = scene.fleet().down(NIGHT)
     # Its firewall and its group are still in use.
@@ -151,7 +151,7 @@ def test_what_cannot_be_listed_stops_nothing_else(scene: Scene) -> None:
 
 
 def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:
-    scene.fleet().up(NIGHT)
+    scene.up(NIGHT)
     for number in list(scene.fake.project.things["servers"]):
         scene.fake.project.delete("servers", number)
     scene.fake.project.tick()
@@ -163,7 +163,7 @@ def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:
 
 
 def test_what_went_at_a_time_that_nobody_knows_is_closed_now(scene: Scene) -> None:
-    scene.fleet().up(NIGHT)
+    scene.up(NIGHT)
     scene.fake.project.things["servers"].clear()
     scene.time.at += 1.5 * HOUR
     scene.fleet().status()
@@ -171,7 +171,7 @@ def test_what_went_at_a_time_that_nobody_knows_is_closed_now(scene: Scene) -> No
 
 
 def test_a_server_whose_label_somebody_took_off_is_still_paid_for(scene: Scene) -> None:
-    scene.fleet().up(NIGHT)
+    scene.up(NIGHT)
     (number, *_) = scene.fake.project.things["servers"]
     scene.fake.project.change("servers", number, {"labels": {}})
     scene.fleet().down(NIGHT)
@@ -195,7 +195,7 @@ def test_cut_off_at_any_request_the_reaper_finds_the_rest(scene: Scene, verb: st
     scene.config = scene.configured(cheap_and_small)
     for answers in range(1, 200):
         if verb == "down":
-            scene.fleet().up(NIGHT)
+            scene.up(NIGHT)
         scene.fake.answers = answers
         through = got_through(scene, verb)
         scene.fake.answers = None
@@ -224,7 +224,7 @@ def got_through(scene: Scene, verb: str) -> bool:
     try:
         if verb == "down":
             return not scene.fleet().down(NIGHT).left
-        scene.fleet().up(NIGHT)
+        scene.up(NIGHT)
     except UserError:
         return False
     return True
@@ -234,7 +234,7 @@ def run(scene: Scene, verb: str, night: str) -> None:
     """Do what a verb does, in a process of its own."""
     match verb:
         case "up":
-            scene.fleet().up(night)
+            scene.up(night)
         case "down":
             scene.fleet().down(night)
         case _:

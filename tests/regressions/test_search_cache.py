@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from changepoint import Pooled
@@ -12,16 +11,19 @@ from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
 from pipeline.model import Shift
-from pipeline.regressions import search_cache
+from pipeline.regressions import detect, pooled_detection, recovery, search_cache
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
+from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.pooled_detection import WINDOW, Window, search_window, shared_shifts
-from pipeline.regressions.recovery import LevelPair, compare_levels
+from pipeline.regressions.recovery import LevelPair, compare_levels, recovered
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
 from pipeline.regressions.shifts import KnownNoise, find_shifts
 from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
+from tests.regressions.samples import series as levels_of
+from tests.regressions.samples import shift
 from tests.regressions.test_pooled_detection import measured
 
 RULES = Rules(DetectSection(alarms_per_1000=0.5))
@@ -42,8 +44,8 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(f"{part.positions[0]}-{part.positions[-1]}")
         return window(part)
 
-    monkeypatch.setattr(search_cache, "find_shifts", shifts_of)
-    monkeypatch.setattr(search_cache, "search_window", changes_of)
+    monkeypatch.setattr(detect, "find_shifts", shifts_of)
+    monkeypatch.setattr(pooled_detection, "search_window", changes_of)
     return found
 
 
@@ -53,7 +55,7 @@ def slower(number: int, at: int) -> float:
 
 def night(series: list[Series], folder: Path) -> Detected:
     known = SearchCache(folder)
-    found = search(series, NO_PLAN, RULES, known=known)
+    found = search(series, NO_PLAN, RULES, once=known.once)
     known.save()
     return found
 
@@ -84,7 +86,7 @@ def test_other_rules_are_another_search(tmp_path: Path, searches: list[str]) -> 
     searches.clear()
     known = SearchCache(tmp_path)
     other = Rules(DetectSection.model_validate({"alarms_per_1000": 0.5, "min_effect": "20%"}))
-    assert search(series, NO_PLAN, other, known=known).regressions == ()
+    assert search(series, NO_PLAN, other, once=known.once).regressions == ()
     assert sorted(searches) == ["step 00", "step 01"]
 
 
@@ -124,13 +126,13 @@ def test_of_a_long_line_one_more_position_is_one_window(searches: list[str]) -> 
     known = SearchCache()
     long = measured(level, count=6, positions=1001, noise=0.03)
     before = [one.where(one.positions < 1000) for one in long]
-    found = shared_shifts(before, [], RULES, known.window)
+    found = shared_shifts(before, [], RULES, known.once)
     assert searches == ["0-399", "200-599", "400-799", "600-999"]
     places = sorted({shift.position for shift in found})
     assert [min(places, key=lambda at: abs(at - true)) for true in (310, 700)] == places
     assert all(abs(at - true) < WINDOW // 8 for at, true in zip(places, (310, 700), strict=True))
     searches.clear()
-    again = shared_shifts(long, [], RULES, known.window)
+    again = shared_shifts(long, [], RULES, known.once)
     assert searches == ["800-1000"]
     assert {shift.position for shift in again} == set(places)
 
@@ -138,26 +140,42 @@ def test_of_a_long_line_one_more_position_is_one_window(searches: list[str]) -> 
 def test_a_comparison_is_kept_and_another_one_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    random = np.random.default_rng(4)
-    old, new = random.normal(100.0, 1.0, (2, 12))
-    slower = 0.8 * new
+    still = [100.0] * 6 + [80.0] * 6
+    back = still[:9] + [100.0] * 3
+    better = still[::-1]
     asked = [
-        LevelPair(old, new, 0.05, "higher"),
-        LevelPair(old, slower, 0.05, "higher"),
-        LevelPair(slower, old, 0.05, "higher"),
-        LevelPair(old, slower, 0.05, "lower"),
-        LevelPair(old, slower, 0.5, "higher"),
+        (back, "qps", "5%"),
+        (still, "qps", "5%"),
+        (better, "qps", "5%"),
+        (still, "cpu_us/o", "5%"),
+        (still, "qps", "50%"),
     ]
     compared: list[LevelPair] = []
 
-    def look(levels: LevelPair) -> Verdict:
+    def compare(levels: LevelPair) -> Verdict:
         compared.append(levels)
         return compare_levels(levels)
 
-    monkeypatch.setattr(search_cache, "compare_levels", look)
+    monkeypatch.setattr(recovery, "compare_levels", compare)
     for _ in range(2):
         known = SearchCache(tmp_path)
-        found = [known.verdict(levels) for levels in asked]
-        assert found == ["same", "worse", "better", "better", "same"]
+        gone = []
+        for levels, metric, smallest in asked:
+            (slower,) = group_shifts([shift(6, metric=metric)])
+            one = levels_of(levels, metric)
+            settings = DetectSection.model_validate({"min_effect": smallest})
+            gone.append(recovered(slower, {one.key: one}, {}, settings, known.once))
+        assert gone == [True, False, True, True, True]
         known.save()
-    assert compared == asked
+    assert len(compared) == len(asked)
+
+
+def test_a_result_is_that_of_equal_parts(tmp_path: Path) -> None:
+    parts = [("a", "bc"), ("ab", "c"), ("a", "b", "c"), ("a", b"bd")]
+    known = SearchCache(tmp_path)
+    found = [known.once(part, [number].copy) for number, part in enumerate(parts)]
+    assert found == [[0], [1], [2], [3]]
+    known.save()
+    later = SearchCache(tmp_path)
+    assert [later.once(part, list) for part in parts] == found
+    assert later.once(("a", "bd", "c"), list) == []

@@ -313,6 +313,17 @@ def test_every_metric_is_known() -> None:
     assert measurements(output, everything, 5).keys() <= METRICS.keys()
 
 
+def test_a_wait_event_that_a_sample_lacks_is_zero_there() -> None:
+    lock = {"dbms.wait:Lock:tuple": 2.0, "dbms.vacuums": 0.0}
+    samples = [
+        ProbeSample(0.0, {"dbms.vacuums": 0.0}),
+        ProbeSample(1.0, lock),
+        ProbeSample(2.0, {}),
+    ]
+    found = activity(samples, {"dbms.vacuums": "gauge count"})
+    assert found["wait:Lock:tuple"] == [(0.0, 0.0), (1.0, 2.0)]
+
+
 def test_activity_is_gauges_as_they_stand_and_counters_as_rates() -> None:
     samples = [
         ProbeSample(0.0, {"dbms.debt": 5.0, "dbms.written": 100.0, "host.cs": 1.0}),

@@ -190,7 +190,7 @@ def test_an_error_is_printed_however_quiet(nightshift: Nightshift) -> None:
 
 
 def test_every_command_of_a_group_has_both_options(nightshift: Nightshift) -> None:
-    for words in (("nightly",), ("lease", "status"), ("fleet", "up"), ("import", "csv")):
+    for words in (("nightly",), ("lease", "status"), ("fleet", "ready"), ("import", "csv")):
         shown = nightshift(*words, "--help").out
         assert "--verbose" in shown
         assert "--quiet" in shown

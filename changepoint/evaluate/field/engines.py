@@ -22,9 +22,6 @@ from typing import IO, Any, cast
 from changepoint.api import detect, methods
 from changepoint.series import Floats
 
-ALARMS_PER_1000 = 0.5
-"""The alarm budget of our engines: the default."""
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -91,7 +88,7 @@ _SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
 
 def _ours(method: str) -> EngineEntry:
     slow = _SLOW.get(method, EngineEntry(""))
-    about = f"detect(values, method={method!r}), alarms_per_1000={ALARMS_PER_1000:g}"
+    about = f"detect(values, method={method!r}): its defaults"
     return EngineEntry(about, share=slow.share, longest=slow.longest, method=method)
 
 
@@ -205,14 +202,17 @@ def process(
                 questions.close()
 
 
-def ours(method: str) -> Engine:
-    """Return one of our detection methods in the common interface."""
+def ours(method: str, kinds: Sequence[str] = ("level", "spread")) -> Engine:
+    """Return one of our detection methods in the common interface.
+
+    kinds: of changes that count.
+    """
 
     def run(values: Floats) -> Run:
         start = time.perf_counter()
-        found = detect(values, method=method, alarms_per_1000=ALARMS_PER_1000)
+        found = detect(values, method=method)
         seconds = time.perf_counter() - start
-        return Run([change.index for change in found.changes], seconds)
+        return Run([each.index for each in found.changes if each.kind in kinds], seconds)
 
     return run
 

@@ -24,6 +24,7 @@ module "hub" {
   repository     = var.repository
   nightshift     = var.nightshift
   runner_program = var.runner_program
+  terraform      = var.terraform
   server_type    = var.hub_type
   location       = var.locations[0]
   volume_gb      = var.volume_gb
@@ -33,20 +34,15 @@ module "hub" {
   ssh_keys       = var.ssh_keys
 }
 
-# Not in the network: what runs there is not trusted to see the hub.
+# The classes alone: nights make their servers, by environments/night.
 module "bench" {
   source   = "../../modules/bench"
   for_each = local.cloud_classes
 
-  pipeline              = var.pipeline
-  night                 = var.night
-  ttl                   = var.ttl
-  machine_class         = each.key
-  server_type           = each.key
-  server_count          = var.bench_counts[each.key]
-  location              = var.locations[0]
-  runner_program        = var.runner_program
-  runner_configurations = lookup(var.runner_configurations, each.key, [])
+  pipeline      = var.pipeline
+  machine_class = each.key
+  server_type   = each.key
+  server_count  = var.bench_counts[each.key]
 }
 
 module "dedicated" {

@@ -13,11 +13,6 @@ output "hub_labels" {
   value       = jsonencode(module.hub.runner_labels)
 }
 
-output "benches" {
-  description = "Names and public addresses of the benches that Terraform made."
-  value       = merge([for bench in module.bench : bench.servers]...)
-}
-
 output "hosts" {
   description = "What each dedicated host is installed with, and how: autosetup, post_install, cloud_init, instructions."
   value       = module.dedicated.hosts

@@ -23,6 +23,17 @@ variable "runner_program" {
   nullable    = false
 }
 
+variable "terraform" {
+  description = "What creates the servers of nights from the hub: archives of Terraform or OpenTofu and of its provider hcloud for Linux on x64, each by address and SHA-256, and the bucket of the states."
+  type = object({
+    program  = object({ url = string, sha256 = string })
+    provider = object({ url = string, sha256 = string })
+    bucket   = string
+    endpoint = string
+  })
+  default = null
+}
+
 variable "admin_cidrs" {
   description = "Addresses that SSH is let in from, in CIDR notation. Grafana and Prometheus are reached by a tunnel through it."
   type        = list(string)
@@ -129,32 +140,5 @@ variable "per_month" {
   validation {
     condition     = var.per_month == "" || can(regex("^[0-9]+(\\.[0-9]+)? [A-Z]{3}$", var.per_month))
     error_message = "No sum: write a number and the code of a currency, as 300 EUR."
-  }
-}
-
-variable "night" {
-  description = "Name of the night that Terraform makes the benches for. Empty, as a rule: it makes none, and the nightly workflow makes them by `nightshift fleet up`."
-  type        = string
-  default     = ""
-  nullable    = false
-}
-
-variable "ttl" {
-  description = "Time to live from the first apply of a night on, in hours or minutes: the reaper deletes what is older."
-  type        = string
-  default     = "16h"
-  nullable    = false
-}
-
-variable "runner_configurations" {
-  description = "For each class of the night that Terraform makes, ccx33 and ccx53, and for each of its benches, the configurations of its runners, one for each job, registered just before. Each is good for one job."
-  type        = map(list(list(string)))
-  default     = {}
-  nullable    = false
-  sensitive   = true
-
-  validation {
-    condition     = length(setsubtract(keys(var.runner_configurations), ["ccx33", "ccx53"])) == 0
-    error_message = "The classes that are made are ccx33 and ccx53."
   }
 }

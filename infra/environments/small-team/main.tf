@@ -1,4 +1,4 @@
-# One hub, and two benches with processors of their own, which are there for a night.
+# One hub, and a class of benches with processors of their own, which are there for a night.
 
 locals {
   slug = trim(replace(lower(var.pipeline), "/[^a-z0-9]+/", "-"), "-")
@@ -19,6 +19,7 @@ module "hub" {
   repository     = var.repository
   nightshift     = var.nightshift
   runner_program = var.runner_program
+  terraform      = var.terraform
   server_type    = var.hub_type
   location       = var.locations[0]
   volume_gb      = var.volume_gb
@@ -28,17 +29,12 @@ module "hub" {
   ssh_keys       = var.ssh_keys
 }
 
-# Not in the network: what runs there is not trusted to see the hub.
+# The class alone: nights make its servers, by environments/night.
 module "bench" {
   source = "../../modules/bench"
 
-  pipeline              = var.pipeline
-  night                 = var.night
-  ttl                   = var.ttl
-  machine_class         = var.bench_type
-  server_type           = var.bench_type
-  server_count          = var.bench_count
-  location              = var.locations[0]
-  runner_program        = var.runner_program
-  runner_configurations = var.runner_configurations
+  pipeline      = var.pipeline
+  machine_class = var.bench_type
+  server_type   = var.bench_type
+  server_count  = var.bench_count
 }

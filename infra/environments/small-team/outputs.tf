@@ -13,11 +13,6 @@ output "hub_labels" {
   value       = jsonencode(module.hub.runner_labels)
 }
 
-output "benches" {
-  description = "Names and public addresses of the benches that Terraform made."
-  value       = module.bench.servers
-}
-
 output "runner_labels" {
   description = "For each machine class the labels of its runners: runs-on of a job."
   value       = { (module.bench.class.name) = module.bench.runner_labels }

@@ -23,6 +23,17 @@ variable "runner_program" {
   default     = null
 }
 
+variable "terraform" {
+  description = "What creates the servers of nights from the hub: archives of Terraform or OpenTofu and of its provider hcloud for Linux on x64, each by address and SHA-256, and the bucket of the states."
+  type = object({
+    program  = object({ url = string, sha256 = string })
+    provider = object({ url = string, sha256 = string })
+    bucket   = string
+    endpoint = string
+  })
+  default = null
+}
+
 variable "admin_cidrs" {
   description = "Addresses that SSH is let in from, in CIDR notation. Grafana and Prometheus are reached by a tunnel through it."
   type        = list(string)
@@ -109,26 +120,4 @@ variable "per_month" {
     condition     = var.per_month == "" || can(regex("^[0-9]+(\\.[0-9]+)? [A-Z]{3}$", var.per_month))
     error_message = "No sum: write a number and the code of a currency, as 60 EUR."
   }
-}
-
-variable "night" {
-  description = "Name of the night that Terraform makes the benches for. Empty, as a rule: it makes none, and the nightly workflow makes them by `nightshift fleet up`."
-  type        = string
-  default     = ""
-  nullable    = false
-}
-
-variable "ttl" {
-  description = "Time to live from the first apply of a night on, in hours or minutes: the reaper deletes what is older."
-  type        = string
-  default     = "8h"
-  nullable    = false
-}
-
-variable "runner_configurations" {
-  description = "For each bench of night the configurations of its runners, one for each job, registered just before (generate-jitconfig). Each is good for one job, so each apply that makes servers needs new ones. Empty without runners."
-  type        = list(list(string))
-  default     = []
-  nullable    = false
-  sensitive   = true
 }

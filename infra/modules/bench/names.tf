@@ -1,5 +1,5 @@
-# Names and labels exactly as pipeline/fleet/labels.py makes them: `nightshift fleet status`, `down`
-# and `reap` take these servers for those that `nightshift fleet up` made.
+# Names and labels exactly as pipeline/fleet/labels.py makes them: by them `nightshift fleet` finds the
+# servers, and registers their runners.
 
 locals {
   night_slug = trim(replace(lower("${var.pipeline}-${var.night}"), "/[^a-z0-9]+/", "-"), "-")
@@ -33,7 +33,7 @@ locals {
 resource "terraform_data" "expires" {
   count = var.night == "" ? 0 : 1
 
-  input            = timeadd(plantimestamp(), var.ttl)
+  input            = var.expires != "" ? var.expires : timeadd(plantimestamp(), var.ttl)
   triggers_replace = [var.pipeline, var.night, var.machine_class]
 
   lifecycle {

@@ -1,9 +1,8 @@
-# The cloud-init of a server, as pipeline/fleet/user_data.py has it: nobody gets in, jobs
-# run as a user without rights, and nothing in it is a secret but the runners' configurations, each
-# of which is good for one job.
+# The cloud-init of a server: nobody gets in, jobs run as a user without rights, and nothing in it is
+# a secret but the runners' configurations, each of which is good for one job.
 
 locals {
-  bench_files = "${path.module}/../../../pipeline/fleet/bench_files"
+  files = "${path.module}/../../files"
 
   jobs  = nonsensitive(length(var.runner_configurations)) > 0
   trial = length(var.admin_cidrs) > 0
@@ -31,8 +30,8 @@ module "host" {
   packages       = var.packages
 
   files = !local.jobs ? {} : {
-    "/usr/local/sbin/nightshift-runner"             = { permissions = "0700", content = file("${local.bench_files}/nightshift-runner") }
-    "/etc/systemd/system/nightshift-runner.service" = { permissions = "0644", content = file("${local.bench_files}/nightshift-runner.service") }
+    "/usr/local/sbin/nightshift-runner"             = { permissions = "0700", content = file("${local.files}/nightshift-runner") }
+    "/etc/systemd/system/nightshift-runner.service" = { permissions = "0644", content = file("${local.files}/nightshift-runner.service") }
     "/etc/nightshift/runner.env" = {
       permissions = "0600"
       content = join("", [

@@ -36,6 +36,18 @@ variable "ttl" {
   }
 }
 
+variable "expires" {
+  description = "End of the time to live, in UTC. Empty for ttl after the first apply of a night."
+  type        = string
+  default     = ""
+  nullable    = false
+
+  validation {
+    condition     = var.expires == "" || can(regex("Z$", var.expires)) && can(timecmp(var.expires, var.expires))
+    error_message = "No time in UTC: write one as 2026-03-01T09:17:00Z."
+  }
+}
+
 variable "machine_class" {
   description = "Name of the machine class, as [[class]] name of nightshift.toml."
   type        = string

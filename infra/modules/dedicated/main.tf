@@ -39,7 +39,7 @@ locals {
       cores     = hosts[0].cores
       memory_gb = hosts[0].memory_gb
       runner    = ["self-hosted", name]
-      # Reserved hosts stay: `nightshift fleet up` makes none of a class without a type.
+      # Reserved hosts stay: a night makes none of a class without a type.
       server_type = ""
       count       = length(hosts)
     }

@@ -3,9 +3,8 @@
 # be in a text.
 
 locals {
-  files = "${path.module}/../../files"
-  # Those that `nightshift fleet up` writes, too.
-  bench_files = "${path.module}/../../../pipeline/fleet/bench_files"
+  files     = "${path.module}/../../files"
+  templates = "${path.module}/../../templates"
 
   measures = var.part == "run"
   open     = length(var.ssh_keys) > 0
@@ -29,21 +28,21 @@ locals {
   )
 
   # What Debian does by itself now and then is done while nobody measures, which on a bench is never.
-  asleep = compact(split("\n", file("${local.bench_files}/asleep")))
+  asleep = compact(split("\n", file("${local.files}/asleep")))
 
   written = merge(
     {
       "/etc/nftables.conf" = {
         permissions = "0644"
-        content     = templatefile("${local.bench_files}/nftables.conf.tftpl", { rules = var.rules })
+        content     = templatefile("${local.templates}/nftables.conf.tftpl", { rules = var.rules })
       }
     },
     !local.open ? {} : {
       "/etc/ssh/sshd_config.d/10-nightshift.conf" = { permissions = "0644", content = file("${local.files}/sshd.conf") }
     },
     !local.measures ? {} : {
-      "/etc/sysctl.d/90-nightshift.conf" = { permissions = "0644", content = file("${local.bench_files}/sysctl.conf") }
-      "/etc/tmpfiles.d/nightshift.conf"  = { permissions = "0644", content = file("${local.bench_files}/tmpfiles.conf") }
+      "/etc/sysctl.d/90-nightshift.conf" = { permissions = "0644", content = file("${local.files}/sysctl.conf") }
+      "/etc/tmpfiles.d/nightshift.conf"  = { permissions = "0644", content = file("${local.files}/tmpfiles.conf") }
     },
     var.nightshift == null ? {} : {
       "/usr/local/sbin/nightshift-install" = { permissions = "0755", content = file("${local.files}/nightshift-install") }
@@ -59,7 +58,7 @@ locals {
       "/usr/local/sbin/nightshift-enrol" = { permissions = "0755", content = file("${local.files}/nightshift-enrol") }
       "/etc/systemd/system/nightshift-actions.service" = {
         permissions = "0644"
-        content     = templatefile("${path.module}/../../templates/nightshift-actions.service.tftpl", { account = local.account, place = local.place })
+        content     = templatefile("${local.templates}/nightshift-actions.service.tftpl", { account = local.account, place = local.place })
       }
       "/etc/nightshift/actions.env" = {
         permissions = "0644"
@@ -67,7 +66,7 @@ locals {
       }
       "/etc/nightshift/enrol.env" = {
         permissions = "0644"
-        content = templatefile("${path.module}/../../templates/enrol.env.tftpl", {
+        content = templatefile("${local.templates}/enrol.env.tftpl", {
           program = var.runner_program, url = "${var.enrol.github_url}/${var.enrol.repository}",
           name    = var.enrol.name, labels = var.enrol.labels, account = local.account, place = local.place
         })

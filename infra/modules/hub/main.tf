@@ -2,7 +2,7 @@
 # tokens. What it holds is on a volume of its own, so that the server can be replaced.
 
 locals {
-  # No bench: `nightshift fleet down` and `reap` never touch another role.
+  # No bench: `nightshift fleet` never touches another role.
   labels = { nightshift = var.pipeline, role = "hub" }
 }
 

@@ -4,10 +4,16 @@
 locals {
   files = "${path.module}/../../files"
 
-  settings = [
-    "NIGHTSHIFT_HOME=/var/lib/nightshift",
-    "NIGHTSHIFT_CACHE=/var/cache/nightshift",
-  ]
+  settings = concat(
+    [
+      "NIGHTSHIFT_HOME=/var/lib/nightshift",
+      "NIGHTSHIFT_CACHE=/var/cache/nightshift",
+    ],
+    var.terraform == null ? [] : [
+      "NIGHTSHIFT_STATE=/etc/nightshift/nights.tfbackend",
+      "TF_CLI_ARGS_init=-plugin-dir=/usr/local/lib/nightshift/providers",
+    ],
+  )
 
   units = [
     "nightshift-home.service", "nightshift-hub.service",
@@ -39,6 +45,22 @@ module "host" {
   files = merge(
     { for name in local.units : "/etc/systemd/system/${name}" => { permissions = "0644", content = file("${local.files}/${name}") } },
     { for name in ["nightshift-here", "nightshift-volume"] : "/usr/local/sbin/${name}" => { permissions = "0755", content = file("${local.files}/${name}") } },
+    var.terraform == null ? {} : {
+      "/usr/local/sbin/nightshift-terraform" = { permissions = "0755", content = file("${local.files}/nightshift-terraform") }
+      "/etc/nightshift/terraform.env" = {
+        permissions = "0644"
+        content = join("", [
+          "PROGRAM='${var.terraform.program.url}'\n",
+          "PROGRAM_SHA256='${var.terraform.program.sha256}'\n",
+          "PROVIDER='${var.terraform.provider.url}'\n",
+          "PROVIDER_SHA256='${var.terraform.provider.sha256}'\n",
+        ])
+      }
+      "/etc/nightshift/nights.tfbackend" = {
+        permissions = "0644"
+        content     = "bucket = ${jsonencode(var.terraform.bucket)}\nendpoints = { s3 = ${jsonencode(var.terraform.endpoint)} }\n"
+      }
+    },
     {
       "/etc/apt/apt.conf.d/90-nightshift" = {
         permissions = "0644"
@@ -56,5 +78,8 @@ module "host" {
     },
   )
   before_install = [["nightshift-volume"]]
-  at_last        = [["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-backup.timer", "nightshift-reap.timer"]]
+  at_last = concat(
+    var.terraform == null ? [] : [["nightshift-terraform"]],
+    [["systemctl", "enable", "--now", "nightshift-hub.service", "nightshift-backup.timer", "nightshift-reap.timer"]],
+  )
 }

@@ -47,6 +47,28 @@ variable "runner_program" {
   default     = null
 }
 
+variable "terraform" {
+  description = "What creates the servers of nights from the hub: archives of Terraform or OpenTofu and of its provider hcloud for Linux on x64, each by address and SHA-256, and the bucket of the states. Null for a hub whose nights rent none."
+  type = object({
+    program  = object({ url = string, sha256 = string })
+    provider = object({ url = string, sha256 = string })
+    bucket   = string
+    endpoint = string
+  })
+  default = null
+
+  validation {
+    condition = var.terraform == null || try(
+      alltrue([
+        for archive in [var.terraform.program, var.terraform.provider] :
+        can(regex("^https://[A-Za-z0-9./_%-]+\\.zip$", archive.url)) && can(regex("^[0-9a-f]{64}$", archive.sha256))
+      ]),
+      false
+    )
+    error_message = "An address begins with https:// and ends with .zip, and a SHA-256 has 64 hexadecimal digits."
+  }
+}
+
 variable "server_type" {
   description = "Type of the server. A hub measures nothing, so that shared processors do."
   type        = string

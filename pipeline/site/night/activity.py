@@ -31,9 +31,14 @@ def wording(name: str) -> FieldWording:
     """Return how an activity is described; an unknown one by its name."""
     if name in FIELDS:
         return FIELDS[name]
+    if name.startswith(_WAIT):
+        return FieldWording(f"sessions waiting for {name.removeprefix(_WAIT)}", "")
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     return FieldWording(name.replace("_", " "), unit)
 
+
+_WAIT = "wait:"
+"""Prefix of the fields that count sessions waiting for an event."""
 
 _UNITS = {"bytes/s": "bytes/s", "bytes": "bytes", "/s": "1/s", "_s": "s", "_ms": "ms", "_pct": "%"}
 """Units by the ending of a field's name."""

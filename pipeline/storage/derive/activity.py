@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pipeline.model import FieldKind, ProbeSample
+from pipeline.model import WAIT_FIELD, FieldKind, ProbeSample
 
 PREFIX = "dbms."
 """The prefix of the fields that a DBMS reports."""
@@ -18,10 +18,15 @@ def activity(
 
     ``sampled`` has the kind of each field, as in the manifest. A gauge is returned unchanged. A
     counter becomes its growth per second since the previous sample, and its name ends with ``/s``;
-    an interval in which it decreased is left out.
+    an interval in which it decreased is left out. A wait event that a sample lacks is 0 there,
+    because a DBMS reports only the events that sessions wait for.
     """
     reported: dict[str, list[tuple[float, float]]] = {}
-    for at, values in samples:
+    events = {name for _, values in samples for name in values if name.startswith(WAIT_FIELD)}
+    none = dict.fromkeys(sorted(events), 0.0)
+    for at, read in samples:
+        answered = any(name.startswith(PREFIX) for name in read)
+        values = {**none, **read} if answered else read
         for name, value in values.items():
             if name.startswith(PREFIX):
                 reported.setdefault(name, []).append((at, value))

@@ -1,4 +1,4 @@
-"""InnoDB's background work (purge, page writes, log), read with two queries.
+"""InnoDB's background work (purge, page writes, log) and waiting statements, read with queries.
 
 The queries read only what every release counts anyway. Counters of ``innodb_monitor_enable`` would
 have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine while it prints.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pymysql.cursors import Cursor
 
-from pipeline.model import FieldKind, SampledField
+from pipeline.model import WAIT_FIELD, FieldKind, SampledField
 
 _COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
 
@@ -38,6 +38,14 @@ _NOW, _CHECKPOINT = "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_l
 _WANTED = ", ".join(f"'{name}'" for name in (*_STATUS, _NOW, _CHECKPOINT))
 _STATUS_QUERY = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_WANTED})"
 
+_WAITS_QUERY = (
+    "SELECT state, count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for %' "
+    "AND command IN ('Query', 'Execute') AND id <> connection_id() GROUP BY state UNION ALL "
+    "SELECT 'Waiting for row lock', count(*) FROM information_schema.innodb_trx "
+    "WHERE trx_state = 'LOCK WAIT' HAVING count(*) > 0"
+)
+"""Statements that wait, by what they wait for: in the server, and for rows in InnoDB."""
+
 FIELDS = (_HISTORY, *_STATUS.values())
 """The fields that a server may report; a release omits those that it does not count."""
 
@@ -52,4 +60,7 @@ def ask(session: Cursor) -> Mapping[str, float]:
     session.execute(_HISTORY_QUERY)
     for (length,) in session.fetchall():
         found[_HISTORY.name] = float(length)
+    session.execute(_WAITS_QUERY)
+    for state, sessions in session.fetchall():
+        found[WAIT_FIELD + str(state).removeprefix("Waiting for ")] = float(sessions)
     return found

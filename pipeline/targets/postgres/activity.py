@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from pipeline.model import FieldKind, SampledField
+from pipeline.model import WAIT_FIELD, FieldKind, SampledField
 
 
 class _Figure(NamedTuple):
@@ -71,6 +71,13 @@ _FIGURES = (
 )
 
 
+_WAITS = (
+    f"SELECT wait_event_type || ':' || wait_event, count(*) {_OTHERS}"
+    f" AND state = 'active' AND wait_event IS NOT NULL AND NOT {_AUTOVACUUM} GROUP BY 1"
+)
+"""Statements of clients that wait, by what they wait for. Before 9.6 no release names it."""
+
+
 def _figures(major: int) -> tuple[_Figure, ...]:
     return tuple(figure for figure in _FIGURES if figure.since <= major <= figure.until)
 
@@ -85,8 +92,9 @@ def ask(session: psycopg.Connection[tuple[Any, ...]], major: int) -> Mapping[str
     figures = _figures(major)
     wanted = ", ".join(f"(SELECT {figure.value} {figure.source})" for figure in figures)
     row = session.execute(f"SELECT {wanted}".encode(), prepare=True).fetchone() or ()
+    waits = session.execute(_WAITS.encode(), prepare=True).fetchall()
     return {
         figure.field.name: float(value)
         for figure, value in zip(figures, row, strict=True)
         if value is not None
-    }
+    } | {f"{WAIT_FIELD}{event}": float(sessions) for event, sessions in waits}

@@ -170,6 +170,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _things(self, kind: str) -> list[Thing]:
         project = self.server.project
+        if kind == "server_types":
+            return [_with_capacity(each, project.sold_out) for each in SERVER_TYPES]
         found = project.actions if kind == "actions" else project.things.get(kind, {})
         return _FIXED.get(kind) or list(found.values())
 
@@ -220,6 +222,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         del format, args
+
+
+def _with_capacity(kind: Thing, sold_out: set[tuple[str, str]]) -> Thing:
+    """Return a type of server with the locations that have one now."""
+    places = [
+        {**each, "available": (kind["name"], each["name"]) not in sold_out}
+        for each in kind["locations"]
+    ]
+    return {**kind, "locations": places}
 
 
 def _reported(thing: Thing) -> Thing:

@@ -16,6 +16,12 @@ _COMMON: dict[str, Any] = {
 _TEAM: dict[str, Any] = {
     **_COMMON,
     "repository": "me/bench",
+    "terraform": {
+        "program": {"url": "https://github.example/tofu.zip", "sha256": "cd" * 32},
+        "provider": {"url": "https://github.example/hcloud.zip", "sha256": "ef" * 32},
+        "bucket": "states",
+        "endpoint": "https://s3.example",
+    },
     "runner_program": {"url": "https://github.example/runner.tar.gz", "sha256": "ab" * 32},
 }
 
@@ -26,18 +32,33 @@ LAPTOP_HUB: dict[str, Any] = {**_COMMON, "trial": "hub"}
 """One hub, without backups."""
 
 
-def team(benches: int = 2, **more: Any) -> dict[str, Any]:
-    """Return a hub, and a night of some benches with a job each."""
-    night = {
-        "night": "2026-03-01",
-        "bench_count": benches,
-        "runner_configurations": [[f"Sk9C{number}aaa"] for number in range(benches)],
+def team(**more: Any) -> dict[str, Any]:
+    """Return a hub, and a class of benches for the nights."""
+    return {**_TEAM, **more}
+
+
+def night(benches: int = 2, **more: Any) -> dict[str, Any]:
+    """Return the servers of a night, with a job each, as the fleet writes them."""
+    servers = {
+        "server_type": "ccx33",
+        "location": "fsn1",
+        "server_count": benches,
+        "cores": 8,
+        "memory_gb": 32,
+        "runner_labels": ["self-hosted", "ccx33"],
     }
-    return {**_TEAM, **night, **more}
+    return {
+        "night": "4711",
+        "expires": "2099-03-01T09:17:00Z",
+        "runner_program": _TEAM["runner_program"],
+        "classes": {"ccx33": servers},
+        "runner_configurations": {"ccx33": [[f"Sk9C{number}aaa"] for number in range(benches)]},
+        **more,
+    }
 
 
 def seeds(**more: Any) -> dict[str, Any]:
-    """Return the published classes: a hub, a night of one bench of each cloud type, two hosts."""
+    """Return the published classes: a hub, two cloud types for the nights, two hosts."""
     hosts = {
         "ax1": {
             "class": "ax162-s",
@@ -48,9 +69,4 @@ def seeds(**more: Any) -> dict[str, Any]:
         },
         "tower": {"class": "7049a-t", "cores": 24, "memory_gb": 64, "address": "192.0.2.24"},
     }
-    night = {
-        "night": "2026-03-01",
-        "bench_counts": {"ccx33": 1, "ccx53": 1},
-        "runner_configurations": {"ccx33": [["Sk9Caaaa"]], "ccx53": [["Sk9Cbbbb"]]},
-    }
-    return {**_TEAM, **night, "hosts": hosts, **more}
+    return {**_TEAM, "hosts": hosts, **more}

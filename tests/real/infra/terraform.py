@@ -24,8 +24,6 @@ from tests import go_tools
 
 ROOT = Path(__file__).parents[3]
 INFRA = ROOT / "infra"
-BENCH_FILES = "pipeline/fleet/bench_files"
-"""What infra/ reads outside of itself."""
 PROGRAMS = ("terraform", "tofu")
 _PROVIDER = "terraform-provider-hcloud"
 _SOURCE = "hetznercloud/hcloud"
@@ -110,7 +108,6 @@ def terraform(name: str, folder: Path) -> Terraform:
     if not roots():
         pytest.skip("there is no infra/ here")
     shutil.copytree(INFRA, folder / "infra", ignore=_NO_COPIES)
-    shutil.copytree(ROOT / BENCH_FILES, folder / BENCH_FILES)
     settings = folder / "settings.tfrc"
     settings.write_text("# Nothing of the user's.\n")
     environ = {

@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.hetzner import FakeHetzner, Fault
 from tests.fakes.hetzner.server import TOKEN
 from tests.real.infra.applied import Applied
-from tests.real.infra.given import ADMINS, LAPTOP, LAPTOP_HUB, team
+from tests.real.infra.given import ADMINS, LAPTOP, LAPTOP_HUB, night, team
 from tests.real.infra.terraform import ROOT, Terraform
 
 
@@ -45,23 +47,20 @@ def test_a_hub_on_trial_comes_and_keeps_its_volume(program: Terraform, cloud: Fa
     assert trial.names == before
 
 
-def test_a_team_grows_and_shrinks_and_its_data_outlives_everything(
+def test_a_team_changes_and_its_data_outlives_everything(
     program: Terraform, cloud: FakeHetzner
 ) -> None:
     small = Applied(program, "small-team", cloud)
     small.apply(team())
-    assert len(small.names["servers"]) == 3 and not small.broken(allowed=ADMINS)
+    assert small.names["servers"] == ["nightshift-hub"] and not small.broken(allowed=ADMINS)
     assert small.settled(team())
-    hub = _named(cloud, "servers", "nightshift-hub")
-    kept = [hub["id"], *(each["id"] for each in _benches(cloud))]
+    hub = _named(cloud, "servers", "nightshift-hub")["id"]
+    more = team(bench_count=3, per_night="9 EUR")
+    small.apply(more)
+    assert small.settled(more) and not small.broken(allowed=ADMINS)
+    assert list(cloud.project.things["servers"]) == [hub], "the hub was made anew"
 
-    small.apply(team(3))
-    assert small.settled(team(3)) and not small.broken(allowed=ADMINS)
-    assert set(kept) < set(cloud.project.things["servers"]), "a server was made anew"
-    small.apply(team(night="", runner_configurations=[]))
-    assert small.names["servers"] == ["nightshift-hub"]
-
-    over = team(night="", runner_configurations=[], protected=False)
+    over = team(protected=False)
     code, text = small.tried("destroy", over, "-auto-approve")
     assert code == 1 and "prevent_destroy" in text
     small.apply(over)
@@ -72,17 +71,31 @@ def test_a_team_grows_and_shrinks_and_its_data_outlives_everything(
     assert _named(cloud, "volumes", "nightshift-hub")["server"] is None
 
 
+def test_a_night_comes_stays_the_same_and_goes(program: Terraform, cloud: FakeHetzner) -> None:
+    benches = Applied(program, "night", cloud)
+    benches.apply(night())
+    assert len(benches.names["servers"]) == 2 and not benches.broken()
+    assert benches.settled(night())
+    kept = [each["id"] for each in _benches(cloud)]
+    benches.apply(night(3))
+    assert benches.settled(night(3)) and not benches.broken()
+    assert set(kept) < set(cloud.project.things["servers"]), "a server was made anew"
+    # All of a night is in its state.
+    benches.destroy({})
+    assert not benches.names
+
+
 def test_what_a_module_refuses_its_environment_refuses(
     program: Terraform, cloud: FakeHetzner
 ) -> None:
-    small = Applied(program, "small-team", cloud)
     refused: dict[str, tuple[Any, str]] = {
         "admin_cidrs": (["0.0.0.0/0"], "never open to the world"),
         "nightshift": ({"repository": "https://github.example/a", "revision": "main"}, "a commit"),
         "night": ("2026/03/01", "No label"),
     }
     for name, (value, expected) in refused.items():
-        code, text = small.tried("plan", team(**{name: value}))
+        root, given = ("night", night) if name == "night" else ("small-team", team)
+        code, text = Applied(program, root, cloud).tried("plan", given(**{name: value}))
         assert code == 1 and expected in " ".join(text.split()), text
 
 
@@ -90,43 +103,51 @@ def test_what_is_protected_is_not_deleted_for_a_slip(
     program: Terraform, cloud: FakeHetzner
 ) -> None:
     small = Applied(program, "small-team", cloud)
-    small.apply(team(night="", runner_configurations=[]))
+    small.apply(team())
     program.must(small.root, "state", "rm", "module.hub.hcloud_volume.data", **small.environ)
-    code, _ = small.tried("destroy", team(night="", runner_configurations=[]), "-auto-approve")
+    code, _ = small.tried("destroy", team(), "-auto-approve")
     assert code == 1 and small.names["servers"] == ["nightshift-hub"]
     assert small.names["volumes"] == ["nightshift-hub"]
 
 
 def test_nothing_secret_is_in_the_state(program: Terraform, cloud: FakeHetzner) -> None:
-    small = Applied(program, "small-team", cloud)
-    given = team()
-    said = small.apply(given)
+    benches = Applied(program, "night", cloud)
+    given = night()
+    said = benches.apply(given)
     reported = "".join(cloud.project.user_data.values())
-    for (configuration,) in given["runner_configurations"]:
+    for (configuration,) in given["runner_configurations"]["ccx33"]:
         assert configuration in reported
-        assert configuration not in small.state and configuration not in said
-    assert TOKEN not in small.state + said + reported
-    assert json.loads(small.state)["resources"]
+        assert configuration not in benches.state and configuration not in said
+    assert TOKEN not in benches.state + said + reported
+    assert json.loads(benches.state)["resources"]
 
 
+@pytest.mark.parametrize(
+    ("root", "given", "kinds"),
+    [
+        ("small-team", team(), ("ssh_keys", "firewalls", "networks", "volumes", "servers")),
+        ("night", night(3), ("firewalls", "placement_groups", "servers")),
+    ],
+    ids=["small-team", "night"],
+)
 def test_an_apply_that_the_cloud_breaks_off_is_applied_again(
-    program: Terraform, cloud: FakeHetzner
+    program: Terraform, cloud: FakeHetzner, root: str, given: dict[str, Any], kinds: tuple[str, ...]
 ) -> None:
-    small = Applied(program, "small-team", cloud)
-    kinds = ("ssh_keys", "firewalls", "networks", "volumes", "placement_groups", "servers")
+    applied = Applied(program, root, cloud)
     for kind in kinds:
         cloud.faults.append(Fault("POST", f"/{kind}", 503, "service_error"))
     cloud.faults.append(Fault("POST", "/servers", 412, "resource_unavailable"))
-    cloud.faults.append(Fault("POST", r"/volumes/\d+/actions/attach", 500, "server_error"))
+    if "volumes" in kinds:
+        cloud.faults.append(Fault("POST", r"/volumes/\d+/actions/attach", 500, "server_error"))
     broken_off = 0
     while any(fault.times for fault in cloud.faults):
-        code, text = small.tried("apply", team(), "-auto-approve")
+        code, text = applied.tried("apply", given, "-auto-approve")
         assert code == 1 and "injected" in text
         broken_off += 1
     assert broken_off > 1
-    small.apply(team())
-    assert small.settled(team()) and not small.broken(allowed=ADMINS)
-    assert len(small.names["servers"]) == 3
+    applied.apply(given)
+    assert applied.settled(given) and not applied.broken(allowed=ADMINS)
+    assert len(applied.names["servers"]) == (3 if root == "night" else 1)
 
 
 def test_a_killed_apply_leaves_only_what_the_reaper_finds(
@@ -160,6 +181,7 @@ def test_the_reaper_takes_the_benches_of_terraform_and_never_its_hub(
 ) -> None:
     small = Applied(program, "small-team", cloud)
     small.apply(team())
+    Applied(program, "night", cloud).apply(night())
     reap(cloud, tmp_path)
     assert len(small.names["servers"]) == 3, "they were still alive"
     outlive(cloud)

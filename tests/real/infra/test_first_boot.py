@@ -14,11 +14,9 @@ import pytest
 import yaml
 
 from pipeline.config.file import ConfigFile
-from pipeline.fleet.runners import Program
-from pipeline.fleet.user_data import user_data
 from tests.fakes.hetzner import FakeHetzner
 from tests.real.infra.applied import Applied
-from tests.real.infra.given import LAPTOP, seeds
+from tests.real.infra.given import LAPTOP, night, seeds
 from tests.real.infra.terraform import Terraform
 
 SCHEMA = "schema-cloud-config-v1.json"
@@ -70,32 +68,30 @@ def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     Applied(program, "laptop", cloud).apply(LAPTOP)
     published = Applied(program, "seeds", cloud)
     published.apply(seeds())
+    Applied(program, "night", cloud).apply(night(1))
     hosts = program.outputs(published.root)["hosts"]
     reported = dict(cloud.project.user_data)
-    assert len(reported) == 4, "the trial, the hub, a bench of each class"
+    assert len(reported) == 3, "the trial, the hub, a bench"
     reported |= {name: host["cloud_init"] for name, host in hosts.items()}
-    assert len(reported) == 6
+    assert len(reported) == 5
     seen = set()
     for name, text in reported.items():
         assert mistakes(schema, text) == [], name
         for place, script in scripts(text).items():
             assert complaints(script) == "", place
             seen.add(Path(place).name)
-    assert {"nightshift-install", "nightshift-runner", "nightshift-volume"} <= seen
+    assert {
+        "nightshift-install",
+        "nightshift-runner",
+        "nightshift-volume",
+        "nightshift-terraform",
+    } <= seen
     for host in hosts.values():
         assert complaints(host["post_install"]) == ""
     text = program.outputs(published.root)["nightshift_toml"]
     config = ConfigFile(Path("nightshift.toml"), text).config
     classes = [each.name for each in config.machine_class]
     assert sorted(classes) == ["7049a-t", "ax162-s", "ccx33", "ccx53"]
-
-
-def test_the_user_data_of_the_fleet_is_taken_too(schema: dict[str, Any]) -> None:
-    program = Program(url="https://github.example/runner.tar.gz", sha256="ab" * 32)
-    text = user_data(program, "ccx13", ("one", "two"), ["sysbench"])
-    assert mistakes(schema, text) == []
-    for script in scripts(text).values():
-        assert complaints(script) == ""
 
 
 def test_mistakes_are_seen(schema: dict[str, Any]) -> None:

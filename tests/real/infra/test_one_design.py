@@ -1,4 +1,4 @@
-"""The benches of Terraform and of ``fleet up`` are one design."""
+"""What Terraform creates and what the verbs of ``fleet`` look for are one design."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.config import FleetSection, load_config
 from pipeline.fleet.labels import server_name
-from pipeline.fleet.user_data import LIMIT
+from pipeline.fleet.night_variables import ClassServers, NightVariables
 
 INFRA = Path(__file__).parents[3] / "infra"
 BENCH = INFRA / "modules" / "bench"
@@ -31,8 +31,14 @@ def test_the_same_is_given_by_default() -> None:
     assert json.loads(defaults["ttl"]) == "8h" and fleet.ttl == 8 * 3600
 
 
-def test_user_data_is_no_longer_than_a_server_takes() -> None:
-    assert f"<= {LIMIT}" in (BENCH / "main.tf").read_text()
+def test_the_variables_of_a_night_are_those_that_the_fleet_writes() -> None:
+    variables = (INFRA / "environments/night/variables.tf").read_text()
+    assert re.findall(r'^variable "(\w+)"', variables, re.MULTILINE) == list(
+        NightVariables.model_fields
+    )
+    servers = re.search(r"map\(object\(\{\n(.*?)\}\)\)", variables, _BLOCK)
+    assert servers is not None
+    assert re.findall(r"^ +(\w+) +=", servers[1], re.MULTILINE) == list(ClassServers.model_fields)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +60,7 @@ def test_user_data_is_no_longer_than_a_server_takes() -> None:
             "modules/bench/tests/bench.tftest.hcl",
         ),
         ("trial", "nightshift", "ccx13", 1, "environments/laptop/tests/laptop.tftest.hcl"),
-        ("2026-03-01", "team.a", "ccx33", 2, "environments/small-team/tests/small-team.tftest.hcl"),
-        ("2026-03-01", "nightshift", "ccx53", 2, "environments/seeds/tests/seeds.tftest.hcl"),
+        ("4711", "team.a", "ccx13", 2, "environments/night/tests/night.tftest.hcl"),
     ],
 )
 def test_the_names_that_terraform_is_held_to_are_those_of_the_fleet(

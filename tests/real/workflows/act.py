@@ -131,7 +131,9 @@ class Actions:
         # Without it act asks which image it shall fetch.
         (self.folder / "config" / "act" / "actrc").touch()
         made = self.folder / "nightshift"
-        shutil.copytree(ROOT / ".github", made / ".github")
+        for part in (".github", "infra"):
+            # What Terraform left in a working copy is no part of a checkout.
+            shutil.copytree(ROOT / part, made / part, ignore=shutil.ignore_patterns(".terraform*"))
         git(made, "init", "--quiet", "--initial-branch=main")
         git(made, "add", "--all")
         git(made, "commit", "--quiet", "--message", "as it is")

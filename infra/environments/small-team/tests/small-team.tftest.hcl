@@ -31,7 +31,7 @@ run "makes_a_hub_and_leaves_benches_to_the_nights" {
   command = plan
 
   assert {
-    condition     = length(output.benches) == 0
+    condition     = length(module.bench.servers) == 0
     error_message = "there are benches without a night"
   }
   assert {
@@ -70,20 +70,14 @@ run "makes_a_hub_and_leaves_benches_to_the_nights" {
   }
 }
 
-run "makes_two_benches_for_a_night" {
+run "takes_the_name_and_the_budgets_of_a_pipeline" {
   command = plan
 
   variables {
-    pipeline              = "team.a"
-    night                 = "2026-03-01"
-    runner_configurations = [["b25l"], ["dHdv"]]
-    per_month             = ""
+    pipeline  = "team.a"
+    per_month = ""
   }
 
-  assert {
-    condition     = keys(output.benches) == ["team-a-2026-03-01-ae4ca2-ccx33-1", "team-a-2026-03-01-ae4ca2-ccx33-2"]
-    error_message = "names of the benches: pipeline/fleet/labels.py makes others"
-  }
   assert {
     condition     = strcontains(output.nightshift_toml, "name = \"team.a\"") && !strcontains(output.nightshift_toml, "per_month")
     error_message = "the tables of the fleet in nightshift.toml"

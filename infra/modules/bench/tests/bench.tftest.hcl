@@ -92,6 +92,20 @@ run "lets_nobody_in" {
     error_message = "nftables lets somebody in"
   }
   assert {
+    condition = (
+      strcontains(module.host.written["/etc/nftables.conf"].content, "hook input priority 0; policy drop;") &&
+      strcontains(module.host.written["/etc/nftables.conf"].content, "meta skuid != 0 ip daddr 169.254.169.254 reject")
+    )
+    error_message = "jobs read the user data, or nftables lets something in"
+  }
+  assert {
+    condition = (
+      index(yamldecode(output.cloud_init).runcmd, ["systemctl", "restart", "nftables.service"]) <
+      index(yamldecode(output.cloud_init).runcmd, ["systemctl", "start", "nightshift-runner.service"])
+    )
+    error_message = "the first job begins before the wall is up"
+  }
+  assert {
     condition     = contains(yamldecode(output.cloud_init).runcmd, ["systemctl", "disable", "--now", "ssh.service", "ssh.socket"])
     error_message = "the SSH server is on"
   }
@@ -338,6 +352,30 @@ run "refuses_a_life_of_more_than_a_week" {
   }
 
   expect_failures = [var.ttl]
+}
+
+run "lives_as_long_as_the_night_says" {
+  command = apply
+
+  variables {
+    night   = "2026-03-03"
+    expires = "2099-03-01T09:17:00Z"
+  }
+
+  assert {
+    condition     = hcloud_server.bench[0].labels["expires"] == "20990301T091700Z" && output.expires == "2099-03-01T09:17:00Z"
+    error_message = "the end of the time to live"
+  }
+}
+
+run "refuses_an_end_that_is_not_in_utc" {
+  command = plan
+
+  variables {
+    expires = "2099-03-01T09:17:00+01:00"
+  }
+
+  expect_failures = [var.expires]
 }
 
 run "refuses_a_class_that_is_no_label" {

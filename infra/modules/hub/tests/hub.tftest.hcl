@@ -285,3 +285,48 @@ run "refuses_a_network_without_addresses" {
 
   expect_failures = [var.network]
 }
+
+run "installs_what_creates_the_servers_of_nights" {
+  command = plan
+
+  variables {
+    terraform = {
+      program  = { url = "https://github.example/tofu.zip", sha256 = "e0f9a4f37de35b9e4dcf0b3a1d2d9f0c8fd3ea0c8d5a1a0f7a1fdc0b1c2d3e4f" }
+      provider = { url = "https://github.example/hcloud.zip", sha256 = "00f9a4f37de35b9e4dcf0b3a1d2d9f0c8fd3ea0c8d5a1a0f7a1fdc0b1c2d3e4f" }
+      bucket   = "states"
+      endpoint = "https://s3.example"
+    }
+  }
+
+  assert {
+    condition     = contains(yamldecode(output.cloud_init).runcmd, ["nightshift-terraform"])
+    error_message = "it is not installed"
+  }
+  assert {
+    condition     = strcontains(module.host.written["/etc/nightshift/terraform.env"].content, "PROGRAM='https://github.example/tofu.zip'\nPROGRAM_SHA256='e0f9")
+    error_message = "what is installed"
+  }
+  assert {
+    condition     = module.host.written["/etc/nightshift/nights.tfbackend"].content == "bucket = \"states\"\nendpoints = { s3 = \"https://s3.example\" }\n"
+    error_message = "where states are"
+  }
+  assert {
+    condition     = strcontains(module.host.written["/etc/nightshift/actions.env"].content, "NIGHTSHIFT_STATE=/etc/nightshift/nights.tfbackend\nTF_CLI_ARGS_init=-plugin-dir=/usr/local/lib/nightshift/providers\n")
+    error_message = "jobs on the hub do not find it"
+  }
+}
+
+run "refuses_a_program_without_sum" {
+  command = plan
+
+  variables {
+    terraform = {
+      program  = { url = "https://github.example/tofu.zip", sha256 = "" }
+      provider = { url = "https://github.example/hcloud.zip", sha256 = "00f9a4f37de35b9e4dcf0b3a1d2d9f0c8fd3ea0c8d5a1a0f7a1fdc0b1c2d3e4f" }
+      bucket   = "states"
+      endpoint = "https://s3.example"
+    }
+  }
+
+  expect_failures = [var.terraform]
+}

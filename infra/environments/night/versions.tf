@@ -1,0 +1,29 @@
+terraform {
+  required_version = ">= 1.10"
+
+  required_providers {
+    hcloud = {
+      source = "hetznercloud/hcloud"
+      # Before 1.58 it reads the location of a server from a field that the API dropped, and replaces each server.
+      version = "~> 1.58"
+    }
+  }
+
+  # The state is in a bucket of Hetzner Object Storage. `init` is given its settings, and for each night
+  # a key: -backend-config=backend.tfbackend -backend-config=key=nightshift/nights/NIGHT.tfstate
+  backend "s3" {
+    # The lock is an object beside the state, written on the condition that it is not there.
+    use_lockfile = true
+    # It is not Amazon's: its locations are no regions, and it has no accounts, roles and metadata
+    # service to ask. Checksums of Amazon's kind are refused by some of the others.
+    region                      = "main"
+    skip_region_validation      = true
+    skip_credentials_validation = true
+    skip_requesting_account_id  = true
+    skip_metadata_api_check     = true
+    skip_s3_checksum            = true
+  }
+}
+
+# The token is in HCLOUD_TOKEN alone: what is no variable gets into no state and no file.
+provider "hcloud" {}
