@@ -80,7 +80,8 @@ def test_a_larger_database_is_read_from_storage(reads: dict[str, list[float]]) -
 
 def test_its_cached_twin_is_not(reads: dict[str, list[float]]) -> None:
     assert len(reads["twin"]) == REPETITIONS
-    assert max(reads["twin"]) < 0.005
+    # Reads of other programs on the disk count, too: some tens a second.
+    assert max(reads["twin"]) < 0.05
 
 
 def test_the_group_is_gone(reads: dict[str, list[float]]) -> None:
