@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
 from changepoint.jit import compiled
-from changepoint.series import Floats, Ints
+
+if TYPE_CHECKING:
+    from changepoint.series import Floats, Ints
 
 CLIP = 3.0
 """Distance from the median of its position, in robust deviations, at which a replicate is clipped.
@@ -34,15 +37,17 @@ NORMAL_MEDIAN = float(ndtri(0.75))
 """
 
 
-def clip_replicates(values: Floats, offsets: Ints) -> Floats:
+def clip_replicates(values: Floats, offsets: Ints, scale: float | None = None) -> Floats:
     """Limit outlying repeated values to the edge of their position's other values.
 
-    values: (n,); offsets: (positions + 1,). If no majority of the replicates agrees, spikes cannot
-    be identified, and the replicates are unchanged: that position is noisy.
+    values: (n,); offsets: (positions + 1,); scale: :func:`replicate_scale` of them, if it is known.
+    If no majority of the replicates agrees, spikes cannot be identified, and the replicates are
+    unchanged: that position is noisy.
     """
     if len(values) == len(offsets) - 1:
         return values
-    scale = replicate_scale(values, offsets)
+    if scale is None:
+        scale = replicate_scale(values, offsets)
     return values if scale == 0.0 else _clipped(values, offsets, CLIP * scale)
 
 

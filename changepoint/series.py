@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from operator import le, ne
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from changepoint.model import Position
+from changepoint.noise import clip_replicates, replicate_scale
 
 RESOLUTION = 1e-12
 """Share of the largest magnitude below which differences are rounding errors, not measurements: a
@@ -39,7 +41,7 @@ Label = Callable[[int], Position]
 """The type of a function from an index into the caller's values to the label of its position."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroupedSeries:
     """The measured values of a series, grouped by position.
 
@@ -68,6 +70,16 @@ class GroupedSeries:
     def positions(self) -> int:
         """How many positions have a measured value."""
         return len(self.offsets) - 1
+
+    @cached_property
+    def replicate_scale(self) -> float:
+        """The robust standard deviation between the scaled values of a position; 0 without any."""
+        return replicate_scale(self.scaled, self.offsets)
+
+    @cached_property
+    def clipped(self) -> Floats:
+        """(n,) the scaled values, without outliers among those of a position."""
+        return clip_replicates(self.scaled, self.offsets, self.replicate_scale)
 
     def start(self, ordinal: int) -> int:
         """Return where in the caller's values the first value of a position is."""

@@ -139,7 +139,7 @@ def compare(
     """
     check(smallest_effect, better, confidence)
     measured = run_levels.read("base", base), run_levels.read("head", head)
-    largest = max(float(np.max(np.abs(samples))) for side in measured for samples in side)
+    largest = float(np.max(np.abs(np.concatenate([*measured[0], *measured[1]]))))
     exponent = int(np.frexp(largest)[1])
     before, after = (run_levels.summarise(side, exponent) for side in measured)
     effect, interval, basis = _effect(before, after, confidence)

@@ -161,8 +161,17 @@ class CreepTest:
         self, values: Sequence[float | None] | Floats, *, positions: Positions | None = None
     ) -> None:
         self._series = read(values, positions)
-        self._labels = self._series.labels
         self._summary = _summary(self._series)
+
+    def absorbs(self, changes: Sequence[Position]) -> bool:
+        """Return whether a creep would explain one of these reported changes better than a step.
+
+        If not, :meth:`creep` absorbs none of them. changes: as in ``creep``.
+        """
+        steps = _ordinals(self._series, changes)
+        if self._summary is None or not steps:
+            return False
+        return len(_without_absorbed(self._summary.replicates, steps, ())) < len(steps)
 
     def creep(
         self,
@@ -176,7 +185,7 @@ class CreepTest:
         """Return the result of :func:`creep` for the series. Raises its ValueError."""
         if not (smallest > 0.0 and math.isfinite(smallest)):
             raise ValueError(f"smallest must be a fraction above 0, not {smallest}")
-        steps, sure = (_ordinals(self._labels, given) for given in (changes, elsewhere))
+        steps, sure = (_ordinals(self._series, given) for given in (changes, elsewhere))
         fit = None if self._summary is None else _fitted(self._summary, steps, sure)
         return None if fit is None else _described(self._series, fit, steps, smallest, better, most)
 
@@ -221,14 +230,17 @@ def _described(
     )
 
 
-def _ordinals(labels: Sequence[Position], changes: Sequence[Position]) -> list[int]:
+def _ordinals(series: GroupedSeries, changes: Sequence[Position]) -> list[int]:
     """Return the ordinals of the positions of changes, each once.
 
     Positions that the series lacks are left out, and so is the first one, where nothing can change.
     """
-    found = {(bisect_left(labels, at), at) for at in changes}
+    ordinals = range(series.positions)
+    found = {(bisect_left(ordinals, at, key=series.label), at) for at in changes}
     return sorted(
-        ordinal for ordinal, at in found if 0 < ordinal < len(labels) and labels[ordinal] == at
+        ordinal
+        for ordinal, at in found
+        if 0 < ordinal < series.positions and series.label(ordinal) == at
     )
 
 

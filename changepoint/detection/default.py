@@ -33,6 +33,7 @@ from changepoint.detection.modes import two_modes
 from changepoint.detection.scan import (
     LEAST,
     TAIL,
+    WANDER,
     Sizes,
     Sums,
     clipped_share,
@@ -43,7 +44,6 @@ from changepoint.detection.scan import (
 from changepoint.detection.segment import search
 from changepoint.detection.segment_modes import search_modes
 from changepoint.jit import compiled
-from changepoint.noise import clip_replicates
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LADDER = 20
@@ -89,7 +89,7 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
 
 def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
     """Find the changes of a series with replicates, and test its newest positions separately."""
-    replicates = Replicates.of(clip_replicates(series.scaled, series.offsets), series.offsets)
+    replicates = Replicates.of(series.clipped, series.offsets)
     first_new = series.positions - newest.NEWEST
     if series.positions <= LADDER:
         result = edivisive.find(series, request)
@@ -148,8 +148,7 @@ def position_values(series: GroupedSeries) -> Floats:
     """
     if series.positions == len(series.scaled):
         return series.scaled
-    clipped = clip_replicates(series.scaled, series.offsets)
-    sums = np.add.reduceat(clipped, series.offsets[:-1])
+    sums = np.add.reduceat(series.clipped, series.offsets[:-1])
     return np.asarray(sums / np.diff(series.offsets), dtype=np.float64)
 
 
@@ -207,7 +206,7 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
+    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -245,7 +244,7 @@ def searched(
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
-    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust, WANDER)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)

@@ -24,7 +24,7 @@ from scipy.special import comb, stdtrit
 from changepoint.detection import energy, power
 from changepoint.detection.between_positions import Replicates, Split, best_split, is_replicated
 from changepoint.detection.method import FoundChange, MethodResult, Request
-from changepoint.noise import clip_replicates, quantum
+from changepoint.noise import quantum
 from changepoint.seed import own_seed
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
@@ -69,13 +69,14 @@ def find(series: GroupedSeries, request: Request) -> MethodResult:
     counts = np.diff(series.offsets)
     nights = NIGHTS_PER_LADDER if is_replicated(counts) else NIGHTS_PER_SERIES
     alarm_probability = request.alarms_per_1000 / 1000.0 * nights
-    clipped = clip_replicates(series.scaled, series.offsets)
     phi = request.autocorrelation or 0.0
     found: list[FoundChange] = []
     stretches = [(0, series.positions)]
     while stretches:
         start, stop = stretches.pop()
-        best = _search(clipped, series.offsets, (start, stop), alarm_probability, request.seed, phi)
+        best = _search(
+            series.clipped, series.offsets, (start, stop), alarm_probability, request.seed, phi
+        )
         if best is not None:
             found.append(best)
             stretches += [(start, best.at), (best.at, stop)]

@@ -17,7 +17,6 @@ from changepoint.model import Noise, SegmentLevel
 from changepoint.noise import (
     CLIP,
     NORMAL_MEDIAN,
-    clip_replicates,
     smallest_gaps,
     sorted_groups,
 )
@@ -77,8 +76,7 @@ class Means:
         if series.positions == len(series.scaled):
             empty = np.zeros(0)
             return cls(series.scaled, empty, empty)
-        clipped = clip_replicates(series.scaled, series.offsets)
-        return cls(*effect_kernels.positions(series.scaled, clipped, series.offsets))
+        return cls(*effect_kernels.positions(series.scaled, series.clipped, series.offsets))
 
     def table(self, series: GroupedSeries, edges: Ints) -> Floats:
         """Return statistics of the segments between ``edges``, one row for each segment.
@@ -86,9 +84,7 @@ class Means:
         Edges are (segments + 1,).
         """
         ordered = sorted_groups(self.means, edges)
-        table = effect_kernels.segments(
-            self.means, (self.squares, self.moved), series.offsets, ordered, edges
-        )
+        table = self._table(series, ordered, edges)
         bounds = edges
         if len(self.squares):
             bounds = series.offsets[edges]
@@ -100,8 +96,14 @@ class Means:
 
     def levels(self, series: GroupedSeries, edges: Sequence[int]) -> list[float]:
         """Return the level of each segment between ``edges``, in the unit of the caller."""
-        table = self.table(series, np.array(edges, dtype=np.int64))
+        bounds = np.array(edges, dtype=np.int64)
+        table = self._table(series, sorted_groups(self.means, bounds), bounds)
         return [level.level for level in _levels(series, table)]
+
+    def _table(self, series: GroupedSeries, ordered: Floats, edges: Ints) -> Floats:
+        """Return the statistics except gaps. ordered: the means, sorted inside segments."""
+        inner = (self.squares, self.moved)
+        return effect_kernels.segments(self.means, inner, series.offsets, ordered, edges)
 
 
 def measure(

@@ -17,7 +17,7 @@ from scipy.special import stdtr
 from changepoint.detection.between_positions import Replicates, moderate
 from changepoint.detection.method import FoundChange
 from changepoint.detection.scan import CLIP, LEAST
-from changepoint.noise import NORMAL_MEDIAN, replicate_scale
+from changepoint.noise import NORMAL_MEDIAN
 from changepoint.series import RESOLUTION, Floats, GroupedSeries
 
 SHARE = 0.1
@@ -62,7 +62,7 @@ def find(
     agreed = _agreed(series, np.repeat(levels, np.diff(series.offsets[edges])))
     settled = np.abs(agreed)
     within = _Within(
-        replicate_scale(series.scaled, series.offsets) ** 2,
+        series.replicate_scale**2,
         float(len(series.scaled) - series.positions),
         len(series.scaled) / series.positions,
     )

@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
     replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
     larger. phi: known autocorrelation, negative if it is estimated. trust: weight, 0 to 1, of three
     corrections that a ladder does not use: the estimated autocorrelation, the addition to it for
-    short sides, and the guard against ramps.
+    short sides, and the guard against ramps. wander: ``WANDER``, or 0 for values of another kind.
     """
 
     share: float
@@ -40,6 +40,7 @@ class Sizes(NamedTuple):
     doubted: float
     phi: float
     trust: float
+    wander: float
 
 
 LANES = 4
@@ -376,12 +377,12 @@ def split_factor(phi: float, near: float, k: float, m: float) -> float:
 
 
 @compiled
-def wandering(k: float, m: float) -> float:
+def wandering(wander: float, k: float, m: float) -> float:
     """Return how much slow changes of a machine add to the variance factor of a difference.
 
-    k, m: values of the two sides.
+    wander: ``WANDER``, or 0 if there are none. k, m: values of the two sides.
     """
-    return WANDER / (1.0 / k + 1.0 / m)
+    return wander / (1.0 / k + 1.0 / m)
 
 
 @compiled

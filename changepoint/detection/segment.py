@@ -92,7 +92,7 @@ def strength(
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, near_of(sizes), k, m) + wandering(k, m)
+    factor = split_factor(phi, near_of(sizes), k, m) + wandering(sizes.wander, k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if _is_ramp(gain, line, (rest, degrees), factor, sizes):

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -147,12 +148,19 @@ class Appended(Generic[_Entry]):
                 'checksum differs); restore the line, or delete its "sum" if the change is wanted'
             )
         try:
-            return self._kind.model_validate_json(entry)
+            parsed: _Entry = _parsed(self._kind, entry)
         except ValidationError as error:
             raise UserError(
                 f"{self.path}:{number}: this release of nightshift cannot read {self._noun} in "
                 "this line; upgrade nightshift, or correct the line"
             ) from error
+        return parsed
+
+
+@lru_cache(maxsize=4096)
+def _parsed(kind: type[_Entry], entry: bytes) -> _Entry:
+    """Return an entry, which never changes; a verb reads a log several times."""
+    return kind.model_validate_json(entry)
 
 
 def _line(entry: Frozen) -> bytes:

@@ -76,7 +76,7 @@ def choose(work: ConcurrentWork, cores: Sequence[Core]) -> Pinning:
     left -= own
     more = 0 if alone else min(left, clients - fewest)
     left -= more
-    taken = _TakenCores(ordered)
+    taken = _CoreStack(ordered)
     served = taken.last(clients)
     if clients == 1:
         # Nothing else runs on the other thread of this core.
@@ -94,7 +94,7 @@ def choose(work: ConcurrentWork, cores: Sequence[Core]) -> Pinning:
 
 def _divided(ordered: Sequence[Core], work: ConcurrentWork) -> Pinning:
     """Return a placement on too few cores, where background work is the server's."""
-    taken = _TakenCores(ordered)
+    taken = _CoreStack(ordered)
     if work.embedded:
         ours = taken.first(1 if work.connections < len(ordered) else 0)
         served = taken.last(len(ordered))
@@ -112,7 +112,7 @@ def _ordered(cores: Sequence[Core]) -> list[Core]:
     return sorted(cores, key=lambda core: (size[core.node], core.node, core.processors))
 
 
-class _TakenCores:
+class _CoreStack:
     """Gives cores away, each once."""
 
     def __init__(self, cores: Sequence[Core]) -> None:

@@ -95,17 +95,15 @@ def find_creep(
         )
         for one in series
     ]
-    alone = [test.search() for test in tests]
-    absorbed = [shift for got in alone if got is not None for shift in got[1]]
+    # Whether a creep is there at all is asked once, when all steps are known.
+    absorbing = [test.search() for test in tests if test.absorbs()]
+    absorbed = [shift for got in absorbing if got is not None for shift in got[1]]
     others: dict[str, list[int]] = {}
     taken = set(absorbed)
     steps = [each for known in own.values() for each in known if each not in taken]
     for regression in group_shifts(steps):
         others.setdefault(regression.line, []).append(regression.position)
-    searches = [
-        test.search(others[one.key.line]) if one.key.line in others else known
-        for one, test, known in zip(series, tests, alone, strict=True)
-    ]
+    searches = [test.search(others.get(test.series.key.line, ())) for test in tests]
     found = [got for got in searches if got is not None]
     return CreepSearch([got[0] for got in found], [shift for got in found for shift in got[1]])
 
@@ -160,6 +158,10 @@ class _SeriesTest(NamedTuple):
         later = series.where(series.positions >= anchor)
         test = CreepTest(later.values, positions=later.positions)
         return cls(series, steps, watch, later, test)
+
+    def absorbs(self) -> bool:
+        """Return whether a creep of the series would explain one of its steps better."""
+        return self.test is not None and self.test.absorbs([shift.position for shift in self.steps])
 
     def search(self, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
         """Return the creep of the series, and those of its own steps that count as part of it.

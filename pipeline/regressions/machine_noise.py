@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -26,11 +27,16 @@ def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
     for key, means in values.items():
         for group in _groups(key):
             steps.setdefault(group, []).append(means)
-    learned = {group: learned_autocorrelation(members) for group, members in steps.items()}
+
+    @cache
+    def learned(group: tuple[str, ...]) -> float | None:
+        return learned_autocorrelation(steps[group])
+
     known = {}
     for key in values:
-        step, machine = (learned[group] for group in _groups(key))
-        known[key] = KnownNoise(shared.get(key), machine if step is None else step)
+        step, machine = _groups(key)
+        own = learned(step)
+        known[key] = KnownNoise(shared.get(key), learned(machine) if own is None else own)
     return known
 
 
@@ -41,7 +47,8 @@ def _groups(key: SeriesKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _position_means(series: Series) -> Floats:
-    _, starts, counts = np.unique(series.positions, return_index=True, return_counts=True)
-    if not len(starts):
+    if not len(series.values):
         return np.empty(0)
+    starts = np.flatnonzero(np.diff(series.positions, prepend=-1))
+    counts = np.diff(starts, append=len(series.values))
     return np.asarray(np.add.reduceat(series.values, starts) / counts, dtype=np.float64)

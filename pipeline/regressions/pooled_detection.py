@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +43,22 @@ class Window(NamedTuple):
 
 
 def search_window(window: Window) -> Pooled:
-    """Search a window for shared changes with :func:`changepoint.pooled`."""
+    """Search a window for shared changes with :func:`changepoint.pooled`.
+
+    A change has only the series that surely show it.
+    """
     columns = {str(number): column for number, column in enumerate(window.values.T)}
-    return pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
+    found = pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
+    # The other series would be most of what a night reads and writes.
+    changes = (
+        replace(change, members=tuple(filter(_shows, change.members))) for change in found.changes
+    )
+    return replace(found, changes=tuple(changes))
+
+
+def _shows(member: PooledMember) -> bool:
+    low, high = member.effect_interval
+    return low > 0.0 or high < 0.0
 
 
 def shared_shifts(
@@ -161,10 +175,8 @@ def _known(shared: Shift, own: Iterable[Shift]) -> bool:
 def _reported(member: PooledMember, series: Series, rules: Rules, count: int) -> bool:
     metric = series.key.metric
     watch = rules.settings_of(series.key, count)
-    low, high = member.effect_interval
     return (
-        (low > 0.0 or high < 0.0)
-        and abs(member.effect) >= watch.min_effect
+        abs(member.effect) >= watch.min_effect
         and abs(member.after.level - member.before.level) >= LEAST_CHANGE.get(metric, 0.0)
         and watch.reports(worse=is_worse(metric, member.effect))
     )

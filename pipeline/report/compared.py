@@ -33,7 +33,7 @@ def verdict_line(comparison: TwoSideComparison) -> str:
     """Return the verdict of a comparison in one sentence."""
     rows = comparison.rows
     if comparison.answer.moved:
-        return "undecided: the machine changed during the comparison"
+        return "undecided: the machine was not steady during the comparison"
     worse, better, undecided = (
         [row for row in rows if row.verdict == verdict]
         for verdict in ("worse", "better", "undecided")
@@ -260,12 +260,12 @@ def findings(comparison: TwoSideComparison) -> list[str]:
     """Return sentences about changes of the machine, and about single figures."""
     answer = comparison.answer
     found = [
-        f"the control changed: {each}; everything was measured again."
+        f"the machine was not steady: {each}; everything was measured again."
         for each in answer.moved_before
     ]
     again = " again" if answer.moved_before else ""
     if answer.moved:
-        return [*found, *(f"the control changed{again}: {each}." for each in answer.moved)]
+        return [*found, *(f"the machine was{again} not steady: {each}." for each in answer.moved)]
     notes = dict.fromkeys(f"{row.step}: {row.note}" for row in comparison.rows if row.note)
     return [*found, *(f"{note}." for note in notes)]
 

@@ -45,8 +45,8 @@ _WHAT_TO_DO = {
     PullRequestOutcome.REGRESSION: (
         "**What to do:** look for the cause in this change; the command below measures the changed "
         "steps again. If the change is worth it, somebody who may write to this repository accepts "
-        "it with the comment `/nightshift accept REASON`. This check blocks the merge where the "
-        "repository requires it."
+        "it with the comment `/nightshift accept REASON`. If this check is required, the pull "
+        "request cannot be merged before one of the two."
     ),
     PullRequestOutcome.UNDECIDED: (
         "The measurement was not precise enough for the rows that are undecided: neither a "
@@ -57,27 +57,27 @@ _WHAT_TO_DO = {
     ),
     PullRequestOutcome.COULD_NOT_BUILD: (
         "The head of this pull request did not build, so whether it is slower is unknown. **What "
-        "to do:** correct the build and push; the log of the run has all of the compiler's "
-        "messages. This check blocks the merge where the repository requires it."
+        "to do:** fix the error and push; the log of the run has all of the compiler's messages. "
+        "If this check is required, the pull request cannot be merged before."
     ),
     PullRequestOutcome.COULD_NOT_RUN: (
         "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
-        "reason names, and starts the measurement again with the comment `/nightshift`. This check "
-        "blocks the merge where the repository requires it."
+        "reason names, and starts the measurement again with the comment `/nightshift`. If this "
+        "check is required, the pull request cannot be merged before."
     ),
     PullRequestOutcome.NOT_MEASURED: (
-        "Whether this change is slower is unknown, because the machine or the job failed. **What "
-        "to do:** comment `/nightshift` to measure again; if it fails again, the log of the run "
-        "says why. This check does not block."
+        "Whether this change is slower is unknown, because the measurement ended without a "
+        "result. **What to do:** comment `/nightshift` to measure again; the log of the run says "
+        "more about the reason. This check does not block."
     ),
 }
 """What the reader does next, by outcome."""
 
 _MACHINE_CHANGED = (
-    "Base was measured twice and differed from itself, so nothing can be said about this change: "
-    "neither a regression nor its absence. **What to do:** comment `/nightshift` to measure again, "
-    "or `/nightshift mode=count`, which counts instructions instead of timing and is precise on a "
-    "noisy machine. This check does not block."
+    "Base was measured twice, and the two differed although the code is the same. So nothing can "
+    "be said about this change, and the intervals below do not hold. **What to do:** comment "
+    "`/nightshift` to measure again, or `/nightshift mode=count`, which counts instructions "
+    "instead of timing and is precise on a noisy machine. This check does not block."
 )
 """What the reader does next where the machine changed."""
 
@@ -162,7 +162,10 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
         WaitingState.QUEUED: f"The measurement of `{sha[:12]}` waits for a free machine.",
         WaitingState.IN_PROGRESS: f"`{sha[:12]}` is being built and measured against its base.",
     }[state]
-    body = [f"### {title}", "", f"{said} There is nothing to do: the result appears here."]
+    wait = (
+        "There is nothing to do: the result appears here. If this check is required, merging waits."
+    )
+    body = [f"### {title}", "", f"{said} {wait}"]
     if run_page:
         body += ["", f"See also: [the run](<{run_page}>)."]
     return WaitingText(title, "\n".join(body))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,7 +47,10 @@ class _Setup(NamedTuple):
 
     @classmethod
     def of(cls, head: RunHead) -> _Setup:
-        return cls(*(getattr(head, name) for name in cls._fields))
+        return cls._make(_SETUP_OF(head))
+
+
+_SETUP_OF = attrgetter(*_Setup._fields)
 
 
 class MeasurementColumns(NamedTuple):
@@ -147,11 +151,12 @@ def _read(
     """Read the measurements of some runs from the store, as columns."""
     parts = [np.empty((0, 7))]
     with engine.connect() as connection:
+        # The driver's own rows: SQLAlchemy's would take several times as long.
+        numbers: Any = connection.execute(select(run.c.id, run.c.run_id)).cursor
         place_of = {
-            number: places[run_id]
-            for number, run_id in connection.execute(select(run.c.id, run.c.run_id))
-            if run_id in places
+            number: places[run_id] for number, run_id in numbers.fetchall() if run_id in places
         }
+        numbers.close()
         steps = {row.id: row for row in connection.execute(select(step))}
         names = {
             number: name
@@ -174,7 +179,6 @@ def _read(
         if len(wanted) < len(places):
             rows = rows.join(run, run.c.id == step_run.c.run)
             rows = listed_in(rows, run.c.run_id, sorted(wanted))
-        # The driver's own rows: SQLAlchemy's would take several times as long.
         cursor: Any = connection.execute(rows).cursor
         while found := cursor.fetchmany(_AT_ONCE):
             parts.append(np.array(found, dtype=np.float64))

@@ -199,9 +199,9 @@ def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[
 
     def of_sink(name: str) -> Words:
         def words(regression: Regression, beside: Sequence[Regression]) -> Notice:
-            decide = by_verbs(regression.fingerprint)
+            decide = by_verbs(regression.fingerprint, regression.state)
             if name == "github":
-                decide = by_label(context.config.github.acknowledged)
+                decide = by_label(context.config.github.acknowledged, regression.state)
             return notice(regression, beside, facts_of(regression)._replace(decide=decide))
 
         return words

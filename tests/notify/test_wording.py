@@ -43,8 +43,8 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "**Confirmed by a second measurement: CPU per operation (cpu_us/o) of scan +30.0% in "
         "`17.11`, and 1 more series changed.**\n"
         "\n"
-        "**What to do:** look for the cause between the two revisions below, and fix it or decide "
-        "as the last lines say. nightshift keeps measuring.\n"
+        "**What to do:** look for the cause between the two revisions below and fix it, or decide "
+        "as described at the end. This issue blocks no pull request. nightshift keeps measuring.\n"
         "\n"
         "- line: minors\n"
         "- last good: `17.10`\n"
@@ -69,6 +69,8 @@ def test_a_regression_says_what_since_when_and_how_to_see_it_again() -> None:
         "```sh\n"
         "nightshift nightly --config nightshift.toml\n"
         "```\n"
+        "\n"
+        "## Decide\n"
         "\n"
         "Do something.\n"
     )
@@ -214,7 +216,10 @@ def test_a_change_from_zero_is_shown_in_its_own_unit() -> None:
 
 
 def test_what_people_can_do_is_one_line() -> None:
-    for line in (by_verbs("f00d"), by_label("known `x`")):
+    for line in (
+        by_verbs("f00d", RegressionState.CONFIRMED),
+        by_label("known `x`", RegressionState.CONFIRMED),
+    ):
         assert "\n" not in line
-    assert "`nightshift ack f00d`" in by_verbs("f00d")
-    assert seen(by_label("known `x`")).elements == ["p", "code"]
+    assert "`nightshift ack f00d`" in by_verbs("f00d", RegressionState.CONFIRMED)
+    assert seen(by_label("known `x`", RegressionState.CONFIRMED)).elements == ["p", "code"]

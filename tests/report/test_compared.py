@@ -42,7 +42,11 @@ BLIND = FigureVerdict(
             (),
             "broken: scan fails on head, but not on base, 1 better",
         ),
-        ([row("worse", -0.05)], ("x",), "undecided: the machine changed during the comparison"),
+        (
+            [row("worse", -0.05)],
+            ("x",),
+            "undecided: the machine was not steady during the comparison",
+        ),
     ],
 )
 def test_the_verdict_is_one_sentence(
@@ -57,7 +61,8 @@ def test_that_all_was_measured_anew_is_said() -> None:
     reported = answer.answer.model_copy(update={"moved_before": moved})
     text = as_text(answer.model_copy(update={"answer": reported}))
     assert (
-        text.splitlines()[-1] == f"the control changed: {moved[0]}; everything was measured again."
+        text.splitlines()[-1]
+        == f"the machine was not steady: {moved[0]}; everything was measured again."
     )
 
 

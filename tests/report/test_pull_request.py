@@ -60,7 +60,7 @@ BROKEN = levels(blocks=2) | {"base": NONE, "head": NONE, "control": NONE}
         (
             [levels(change=0.1, control=0.1)],
             PullRequestOutcome.UNDECIDED,
-            "Undecided: the machine changed during the comparison",
+            "Undecided: the machine was not steady during the comparison",
         ),
         (
             [levels(change=-0.2), SCAN],

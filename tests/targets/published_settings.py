@@ -263,7 +263,7 @@ def comparable(name: str, value: str) -> str:
             times = times.removesuffix(ending) or "1"
             if _numeric(head) and _numeric(times):
                 return f"{float(head) * float(times) * factor:.0f}"
-    return f"{float(value):g}" if _numeric(value) and len(value) < 9 else value
+    return f"{float(value):.12g}" if _numeric(value) else value
 
 
 _UNITS = {

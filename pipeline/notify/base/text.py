@@ -40,7 +40,7 @@ _VERDICT = {
     RegressionState.CONFIRMED: "Confirmed by a second measurement",
     RegressionState.REJECTED: "Rejected by a second measurement",
     RegressionState.ACKNOWLEDGED: "Acknowledged",
-    RegressionState.RESOLVED: "Resolved: the newest revisions are as good as before the regression",
+    RegressionState.RESOLVED: "Resolved, the newest revisions are as good as before. It was",
     RegressionState.WONT_FIX: "Won't fix",
 }
 
@@ -50,26 +50,22 @@ _WHAT_TO_DO = {
         "There is nothing to do yet: nightshift measures both revisions again before it reports."
     ),
     RegressionState.CONFIRMED: (
-        "**What to do:** look for the cause between the two revisions below, and fix it or decide "
-        "as the last lines say. nightshift keeps measuring."
+        "**What to do:** look for the cause between the two revisions below and fix it, or decide "
+        "as described at the end. This issue blocks no pull request. nightshift keeps measuring."
     ),
     RegressionState.REJECTED: "There is nothing to do: there was no change.",
     RegressionState.ACKNOWLEDGED: (
-        "Somebody has acknowledged this regression, so there is nothing to do here. "
-        "nightshift keeps measuring and reports when the regression is gone."
+        "This regression is known and accepted for now, so there is nothing to do. nightshift "
+        "keeps measuring and closes this report when the regression is gone."
     ),
     RegressionState.RESOLVED: "There is nothing to do.",
     RegressionState.WONT_FIX: "Somebody decided to leave it as it is. There is nothing to do.",
 }
 """What the reader does next, by state."""
 
-_DECIDE = {
-    RegressionState.SUSPECTED: "",
-    RegressionState.CONFIRMED: "",
-    RegressionState.ACKNOWLEDGED: "To decide otherwise: ",
-    RegressionState.WONT_FIX: "To decide otherwise: ",
-}
-"""The words before the list of possible decisions, by state; other states have no list."""
+
+_DECIDED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX}
+"""States that a person decided on."""
 
 
 class Facts(NamedTuple):
@@ -77,7 +73,7 @@ class Facts(NamedTuple):
 
     ``reproduce`` is the command that remeasures it and ``why`` is its explanation in markdown;
     either may be empty. ``find`` returns the origin of a revision, ``pages`` are the served
-    results, and ``decide`` is one markdown sentence about the possible decisions.
+    results, and ``decide`` is markdown about the possible decisions; empty if there are none.
     """
 
     reproduce: str
@@ -102,21 +98,37 @@ def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -
     )
 
 
-def by_verbs(fingerprint: str) -> str:
-    """Return the sentence about decisions that a reader can make with the command line."""
+def by_verbs(fingerprint: str, state: RegressionState) -> str:
+    """Return the decisions that a reader can make with the command line; empty if there are none.
+
+    ``state`` is the present state of the regression.
+    """
+    if state in GONE:
+        return ""
+    if state in _DECIDED:
+        return f"`nightshift reopen {fingerprint}` undoes the decision."
     return (
-        f"`nightshift ack {fingerprint}` acknowledges this regression, `nightshift wontfix "
-        f"{fingerprint}` marks it as won't fix, and `nightshift reopen {fingerprint}` undoes "
-        "either decision."
+        f"`nightshift ack {fingerprint}` acknowledges this regression: it is known, and no longer "
+        f"reported as open. `nightshift wontfix {fingerprint}` marks it as won't fix."
     )
 
 
-def by_label(label: str) -> str:
-    """Return the sentence about decisions that a reader can make on the issue itself."""
+def by_label(label: str, state: RegressionState) -> str:
+    """Return the decisions that a reader can make on the issue itself; empty if there are none.
+
+    ``state`` is the present state of the regression.
+    """
+    if state in GONE:
+        return ""
+    closes = "nightshift closes this issue when measurements show that the regression is gone."
+    wont_fix = "To mark it as won't fix, close this issue as not planned."
+    if state is RegressionState.WONT_FIX:
+        return "To undo the decision, reopen this issue."
+    if state is RegressionState.ACKNOWLEDGED:
+        return f"To undo the acknowledgement, remove the label {code(label)}. {wont_fix} {closes}"
     return (
-        f"To acknowledge this regression, add the label {code(label)}. To mark it as won't fix, "
-        "close this issue as not planned; to undo that, reopen it. nightshift closes this "
-        "issue when measurements show that the regression is gone."
+        f"To acknowledge this regression (it is known, and no longer reported as open), add the "
+        f"label {code(label)}. {wont_fix} {closes}"
     )
 
 
@@ -174,7 +186,6 @@ def _where(regression: Regression) -> str:
 
 
 def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) -> str:
-    decides = facts.decide and regression.state in _DECIDE
     before = [
         _verdict(regression, beside),
         "",
@@ -194,7 +205,7 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
         "",
         fenced(facts.reproduce, "sh"),
         "",
-        *([f"{_DECIDE[regression.state]}{facts.decide}", ""] if decides else []),
+        *(["## Decide", "", facts.decide, ""] if facts.decide else []),
     ]
     why = [facts.why.rstrip(), ""] if facts.why else []
     if sum(len(line) + 1 for line in (*before, *why, *after)) > MOST:

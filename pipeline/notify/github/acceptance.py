@@ -31,8 +31,8 @@ class Acceptance(NamedTuple):
         where = f" ([comment](<{self.page}>))" if self.page else ""
         return (
             f"**Accepted** by {code(self.author)}: {code(self.reason)}{where}\n\n"
-            "There is nothing to do: this check does not block. The next measurement is judged "
-            "anew. What was accepted:"
+            "There is nothing to do: this check does not block. A later push is judged by its own "
+            "measurement. What was accepted:"
         )
 
 

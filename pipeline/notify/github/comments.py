@@ -36,15 +36,9 @@ def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
     end = (
         f"This issue stays open because {stays}; close it when it is finished."
         if stays
-        else (
-            "Closed because of measurements. If the regression returns, nightshift reopens "
-            "this issue."
-        )
+        else ("This issue is closed. If the regression returns, nightshift reopens it.")
     )
-    paragraph = (
-        "Resolved by measurement: the newest revisions are as good as those before the regression."
-    )
-    return _news(notice, f"resolved {time}", paragraph, verdict(notice), end)
+    return _news(notice, f"resolved {time}", "The regression is gone.", verdict(notice), end)
 
 
 def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:

@@ -57,12 +57,12 @@ the same name hides the first; a second comment is deleted."""
 
 _BEFORE = {
     PullRequestOutcome.REGRESSION: "",
-    PullRequestOutcome.PASSED: "The regression that this comment reported before is **gone**.",
+    PullRequestOutcome.PASSED: "The slowdown of an earlier commit is **gone**.",
     PullRequestOutcome.UNDECIDED: (
-        "This comment reported a regression before; whether it is gone is **undecided**."
+        "An earlier commit was slower; whether this one is, too, is **not known**."
     ),
 } | dict.fromkeys(
-    WITHOUT_RESULT, "This comment reported a regression before; whether it is gone is **unknown**."
+    WITHOUT_RESULT, "An earlier commit was slower; whether this one is, too, is **not known**."
 )
 """The first line, by outcome, of a comment that reported a regression before."""
 
@@ -76,7 +76,7 @@ class Way(StrEnum):
 
 _MARKER = "<!-- nightshift pull-request "
 
-ACCEPTED = "Accepted by "
+ACCEPTED = "Slowdown accepted by "
 """The beginning of the title of a check run whose regression a maintainer accepted."""
 
 

@@ -305,7 +305,7 @@ def test_a_maintainer_accepts_a_regression(hub: Hub, say: Say, publish: Publish)
     (check,) = hub.checks
     assert (check.sha, check.conclusion) == (HEAD, "neutral")
     assert check.title is not None and check.summary is not None
-    assert check.title.startswith("Accepted by alice: checksums cost 10 %")
+    assert check.title.startswith("Slowdown accepted by alice: checksums cost 10 %")
     assert "@octocat" not in check.title
     assert "**worse**" in check.summary, "the measurement stays to be seen"
     comment = hub.comments[0]

@@ -419,7 +419,7 @@ def test_a_build_that_fails_after_a_regression_corrects_the_comment(flow: Flow) 
     assert check.conclusion == "action_required"
     assert check.title is not None and check.title.startswith("Could not build: ")
     (comment,) = flow.comments(number)
-    assert "whether it is gone is **unknown**" in comment.body
+    assert "whether this one is, too, is **not known**" in comment.body
 
 
 @pytest.mark.parametrize("conclusion", ["failure", "cancelled"])

@@ -122,7 +122,7 @@ def _issue(world: World, wanted: Golden) -> list[str]:
 def _words(regression: Regression, beside: Any) -> Notice:
     facts = Facts(
         reproduce="nightshift compare postgres:17.10 postgres:17.11 --step scan",
-        decide=by_label("acknowledged"),
+        decide=by_label("acknowledged", regression.state),
     )
     return notice(regression, beside, facts)
 

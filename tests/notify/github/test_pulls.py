@@ -245,9 +245,9 @@ def test_the_comment_stays_one_and_says_when_it_is_gone(hub: Hub, publish: Publi
     publish(SLOWER)
     (first,) = hub.comments
     for answer, said in (
-        (OPEN, "This comment reported a regression before; whether it is gone is **undecided**"),
-        (FAILED, "whether it is gone is **unknown**"),
-        (SAME, "The regression that this comment reported before is **gone**."),
+        (OPEN, "An earlier commit was slower; whether this one is, too, is **not known**"),
+        (FAILED, "whether this one is, too, is **not known**"),
+        (SAME, "The slowdown of an earlier commit is **gone**."),
     ):
         publish(answer, "--target", "sqlite", "--class", "small")
         (comment,) = hub.comments
@@ -282,7 +282,7 @@ def test_a_build_that_fails_makes_no_comment_stale(
     publish(FAILED, *known, of=hub.measure())
     assert [comment.body.splitlines()[0] for comment in hub.comments] == markers
     for comment in hub.comments:
-        assert "whether it is gone is **unknown**" in comment.body
+        assert "whether this one is, too, is **not known**" in comment.body
     publish(SLOWER, of=hub.measure())
     assert ["unknown" in comment.body for comment in hub.comments] == [False, True]
 

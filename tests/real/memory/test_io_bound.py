@@ -21,7 +21,7 @@ memory = "1GB"
 measure = "15s"
 warmup = "5s"
 tables = 4
-rows = 3000000
+rows = 2000000
 
 [[workload]]
 name = "twin"
