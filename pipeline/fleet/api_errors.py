@@ -10,7 +10,7 @@ from typing import TypeVar
 import requests
 from hcloud import APIException
 
-from pipeline.fleet.retry import TransientError
+from pipeline.fleet.retry import TransientError, UnreachableError
 from pipeline.text.errors import UserError
 
 _Answer = TypeVar("_Answer")
@@ -89,7 +89,8 @@ def translated(ask: Callable[[], _Answer]) -> _Answer:
     try:
         return ask()
     except requests.RequestException as error:
-        raise TransientError(f"Hetzner Cloud does not respond ({type(error).__name__})") from error
+        problem = f"Hetzner Cloud does not respond ({type(error).__name__})"
+        raise UnreachableError(problem) from error
     except APIException as error:
         raise _ours(error) from error
 

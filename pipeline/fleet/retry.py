@@ -23,32 +23,40 @@ class TransientError(Exception):
     """A transient failure, described in one line."""
 
 
+class UnreachableError(TransientError):
+    """A service that does not respond at all."""
+
+
 @dataclass(frozen=True)
 class RetryPolicy:
     """How often and how long to retry; times are in seconds.
 
-    ``note`` receives a line when something does not succeed at once.
+    ``note`` receives a line when something does not succeed at once. ``unreachable`` is the
+    patience with a service that does not respond, by default the same.
     """
 
     patience: float
     note: Callable[[str], None] = lambda text: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    unreachable: float | None = None
 
     def persist(self, attempt: Callable[[], _Answer], longest: float = _LONGEST) -> _Answer:
         """Call again while TransientError is raised, with growing delays.
 
         Raises UserError once the patience is over, and any other exception of the attempt.
         """
-        until, wait, reported = self.clock() + self.patience, _FIRST, ""
+        began, wait, reported = self.clock(), _FIRST, ""
         while True:
             try:
                 return attempt()
             except TransientError as passing:
-                problem = str(passing)
-                if self.clock() + wait > until:
+                problem, patience = str(passing), self.patience
+                if isinstance(passing, UnreachableError) and self.unreachable is not None:
+                    patience = min(patience, self.unreachable)
+                if self.clock() + wait > began + patience:
                     raise UserError(
-                        f"{problem}; this lasted longer than {self.patience:.0f} s: try again later"
+                        f"{problem}; this lasted longer than {patience:.0f} s: try again later"
                     ) from passing
             if problem != reported:
                 self.note(f"{problem}; trying again")

@@ -20,10 +20,10 @@ from pipeline.use_cases.plan import due_work
 from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.pursue import classes_to_pursue
 
-_QUOTE_PATIENCE = 4.0
-"""Seconds in which a quote retries requests to the cloud."""
-_QUOTE_TIMEOUT = (2.0, 4.0)
-"""Timeouts of a quote in seconds. With its patience, no request takes longer than 10 s."""
+_QUOTE_PATIENCE = 2.0
+"""Seconds in which a quote retries requests to a cloud that does not respond."""
+_QUOTE_TIMEOUT = (2.0, 3.0)
+"""Timeouts of a quote in seconds. With its patience, such a request ends within 7 s."""
 
 
 def has_servers(context: Context, *, may_have: bool = False) -> bool:
@@ -43,12 +43,8 @@ def fleet_of(context: Context, note: Callable[[str], None], *, quick: bool = Fal
     token.
     """
     settings = context.config.fleet
-    policy = RetryPolicy(settings.patience, note)
-    if quick:
-        brief = RetryPolicy(min(settings.patience, _QUOTE_PATIENCE), note)
-        cloud = connect(settings, brief, timeout=_QUOTE_TIMEOUT)
-    else:
-        cloud = connect(settings, policy, timeout=TIMEOUT)
+    policy = RetryPolicy(settings.patience, note, unreachable=_QUOTE_PATIENCE if quick else None)
+    cloud = connect(settings, policy, timeout=_QUOTE_TIMEOUT if quick else TIMEOUT)
     return Fleet(context.config, cloud, partial(find_runners, context.config, policy), note)
 
 
