@@ -33,7 +33,6 @@ from changepoint.detection.modes import two_modes
 from changepoint.detection.scan import (
     LEAST,
     TAIL,
-    WANDER,
     Sizes,
     Sums,
     clipped_share,
@@ -206,7 +205,7 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
+    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -244,7 +243,7 @@ def searched(
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
-    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust, WANDER)
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)

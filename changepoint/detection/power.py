@@ -17,7 +17,6 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection.between_positions import PRIOR_DEGREES, PRIOR_RATIO, WHOLE_SHARE
 from changepoint.detection.calibration import LENGTHS
-from changepoint.detection.scan import WANDER, wandering
 from changepoint.series import Ints
 
 POWER = float(ndtri(0.8))
@@ -71,8 +70,7 @@ def by_scan(
     # A straight line explains three quarters of a step in the middle, and less of others.
     share = short / positions
     ramp = middle * math.sqrt(0.25 / (1.0 - 3.0 * share * (1.0 - share)))
-    needed = max(anywhere * (1.0 + TAILS * tails), ramp)
-    return needed * math.sqrt(1.0 + wandering(WANDER, short, positions - short))
+    return max(anywhere * (1.0 + TAILS * tails), ramp)
 
 
 # Cached: a growing series repeats the same arguments.

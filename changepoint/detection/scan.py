@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
     replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
     larger. phi: known autocorrelation, negative if it is estimated. trust: weight, 0 to 1, of three
     corrections that a ladder does not use: the estimated autocorrelation, the addition to it for
-    short sides, and the guard against ramps. wander: ``WANDER``, or 0 for values of another kind.
+    short sides, and the guard against ramps.
     """
 
     share: float
@@ -40,7 +40,6 @@ class Sizes(NamedTuple):
     doubted: float
     phi: float
     trust: float
-    wander: float
 
 
 LANES = 4
@@ -125,12 +124,6 @@ then stays the same on most nights, so a growing series need not be clipped agai
 
 MAX_PHI = 0.9
 """Largest corrected autocorrelation: beyond it a level has no meaning."""
-
-WANDER = 0.01
-"""Least variance of the difference of two levels, as a share of that of a value. The state of a
-machine changes over weeks, which no number of nights averages out: with a thousand nights on each
-side, a shift of .44 deviations is needed. Chosen on the first group of labelled real series: .01
-removes six of ten wrong changes there, and two of 68 right ones."""
 
 
 @compiled
@@ -374,15 +367,6 @@ def split_factor(phi: float, near: float, k: float, m: float) -> float:
     if phi > 0.0 and min(k, m) < NEAR_SIDE:
         phi = min(phi + near * PHI_NEAR, MAX_PHI)
     return (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
-
-
-@compiled
-def wandering(wander: float, k: float, m: float) -> float:
-    """Return how much slow changes of a machine add to the variance factor of a difference.
-
-    wander: ``WANDER``, or 0 if there are none. k, m: values of the two sides.
-    """
-    return wander / (1.0 / k + 1.0 / m)
 
 
 @compiled

@@ -28,7 +28,6 @@ from changepoint.detection.scan import (
     moderated,
     spare_gain,
     split_factor,
-    wandering,
 )
 from changepoint.jit import compiled
 from changepoint.series import LARGEST_EXPONENT, TIE, Floats, Ints
@@ -92,7 +91,7 @@ def strength(
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, near_of(sizes), k, m) + wandering(sizes.wander, k, m)
+    factor = split_factor(phi, near_of(sizes), k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if _is_ramp(gain, line, (rest, degrees), factor, sizes):

@@ -14,7 +14,6 @@ from changepoint.detection.scan import (
     evidence,
     split_factor,
     sums_of,
-    wandering,
 )
 from changepoint.detection.segment import (
     autocorrelation,
@@ -149,7 +148,7 @@ def _strengths(
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        factor = split_factor(phi, near_of(sizes), k, m) + wandering(sizes.wander, k, m)
+        factor = split_factor(phi, near_of(sizes), k, m)
         found = evidence(max(ratio, 0.0), degrees, degrees, factor)
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

@@ -85,7 +85,6 @@ REMOVALS = tuple(
         scan PHI_MARGIN 0.0
         scan PHI_SHORT 0.0
         scan PHI_LONG 1e9
-        scan WANDER 0.0
         scan PHI_NEAR 0.0
         scan NEAR_SIDE 1_000_000
         scan MAX_PHI 0.999

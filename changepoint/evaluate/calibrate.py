@@ -36,7 +36,7 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
     at = cached_interval(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
     share = clipped_share(values, y, scale)
-    sizes = Sizes(share, RESOLUTION * RESOLUTION, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
+    sizes = Sizes(share, RESOLUTION * RESOLUTION, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0)
     return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
 
 

@@ -203,13 +203,3 @@ def test_a_step_of_a_few_replicated_nights_is_found(nights: int) -> None:
         values[-3 * nights :] += 4.0
         (change,) = detect(values, positions=positions).changes
         assert change.position == 60 - nights
-
-
-def test_long_levels_must_differ_by_more_than_a_machine_wanders() -> None:
-    """A shift of .3 deviations is not noise in two thousand nights, but no change of a program."""
-    small, large = (noise(3, 2_000) for _ in range(2))
-    small[1_000:] += 0.3
-    large[1_000:] += 0.7
-    assert places(small) == []
-    (found,) = places(large)
-    assert abs(found - 1_000) <= 20

@@ -31,7 +31,7 @@ detect = functools.partial(changepoint.detect, method="default")
 LEAST = 3
 """Values a side has to have."""
 
-PLAIN = Sizes(0.0, 1e-18, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0)
+PLAIN = Sizes(0.0, 1e-18, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
 """Nothing was clipped, no smallest deviation to speak of, and tails that do not count."""
 
 
