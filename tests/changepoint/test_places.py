@@ -1,0 +1,27 @@
+"""The promised detectable size at each place of a short series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from changepoint.api import detect
+from changepoint.evaluate.places import by_place, promised
+from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
+
+SHAPE = SeriesShape(10, 3)
+
+
+def test_the_promise_in_the_middle_is_the_detectable_effect_and_ends_need_more() -> None:
+    values = draw(NOISES["gauss"], SHAPE, np.random.default_rng(4), sigma=0.02)
+    sizes = promised(values, SHAPE)
+    whole = detect(values, positions=SHAPE.labels()).detectable_effect
+    assert sizes[5] == pytest.approx(whole)
+    assert set(sizes) == set(range(1, 10))
+    assert sizes[1] > sizes[5] < sizes[9]
+
+
+def test_steps_of_the_promised_size_are_found_more_often_than_not() -> None:
+    rates = by_place(NOISES["gauss"], SHAPE, trials=8, seed=4)
+    assert all(rate.trials == 8 for rate in rates.values())
+    assert sum(rate.hits for rate in rates.values()) > 0.5 * 8 * len(rates)
