@@ -15,7 +15,8 @@ from changepoint.detection.scan import MAX_PHI, rough_scale
 from changepoint.series import Floats
 
 FEWEST = 20
-"""Fewest positions of a series that takes part: a ladder shows its changes more than its noise."""
+"""Fewest positions of a series from which the autocorrelation is learned: in a shorter one,
+changes of level would be taken for correlated noise."""
 
 ENOUGH = 1000
 """Fewest pairs of neighbouring differences, over all series, from which an autocorrelation is

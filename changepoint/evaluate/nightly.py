@@ -99,9 +99,10 @@ def recall(places: Places, noise: Noise, step: float, trials: int, seed: int) ->
 def delays(
     places: Places, noise: Noise, step: float, replicates: int, trials: int, seed: int
 ) -> tuple[float, float]:
-    """Return after how many nights a step is found: the median and the 90 % quantile.
+    """Return after how many nights a change of level is found: the median and the 90 % quantile.
 
-    The night of the step is the first. Infinite if 40 nights do not suffice.
+    The values are those of ``trials`` simulated series whose level changes by ``step``. The night
+    of the change counts as 1. A value is infinite if 40 nights do not suffice.
     """
     random = np.random.default_rng(seed)
     ladder = SeriesShape(140, replicates)

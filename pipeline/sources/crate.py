@@ -84,8 +84,8 @@ class CrateSource:
         file = next(home.glob(f"registry/index/*/.cache/**/{self._crate}"), None)
         if file is None:
             raise UserError(
-                f"cargo has no index of {self._crate}, because its configuration replaces the "
-                "registry with a source without an index; configure one with an index"
+                f"the versions of {self._crate} cannot be listed: cargo's configuration replaces "
+                "the registry with a source without a list of versions; remove the replacement"
             )
         lines = file.read_bytes()[_INDEX_HEADER:].split(b"\0")[2::2]
         try:

@@ -102,7 +102,7 @@ def _archive(data: bytes) -> Read:
 
     def read(name: str) -> bytes:
         if name not in names:
-            raise RefusedArtifactError(f"the artifact is refused: it has no {name}")
+            raise RefusedArtifactError(f"the artifact is refused: the file {name} is missing in it")
         member = archive.getinfo(name)
         if member.file_size > LARGEST_MEMBER or member.file_size > RATIO * member.compress_size:
             raise RefusedArtifactError(f"the artifact is refused: its {name} is too large")

@@ -155,7 +155,10 @@ class GithubSink:
         self, opened: _OpenSink, reported: ReportedRegression, words: Words
     ) -> SinkAction:
         if reported.new and opened.record.entry(reported.regression.fingerprint).creating:
-            raise UnavailableError("an earlier request to create its issue may still be pending")
+            raise UnavailableError(
+                "its issue was not created: an earlier request may still be pending; the next night "
+                "tries again"
+            )
         notice = words(reported.regression, reported.beside)
         meant = desired_issue(reported, notice, self._section.labels)
         if not reported.new:
