@@ -156,8 +156,8 @@ class GithubSink:
     ) -> SinkAction:
         if reported.new and opened.record.entry(reported.regression.fingerprint).creating:
             raise UnavailableError(
-                "its issue was not created: an earlier request may still be pending; the next night "
-                "tries again"
+                "its issue was not created: an earlier request may still be pending; the next "
+                "night tries again"
             )
         notice = words(reported.regression, reported.beside)
         meant = desired_issue(reported, notice, self._section.labels)
