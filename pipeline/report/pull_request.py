@@ -43,10 +43,11 @@ LEAST_SHOWN = 0.0005
 _WHAT_TO_DO = {
     PullRequestOutcome.PASSED: "There is nothing to do.",
     PullRequestOutcome.REGRESSION: (
-        "**What to do:** look for the cause in this change; the command below measures the changed "
-        "steps again. If the change is worth it, somebody who may write to this repository accepts "
-        "it with the comment `/nightshift accept REASON`. If this check is required, the pull "
-        "request cannot be merged before one of the two."
+        "**What to do:** fix the cause in this change and push, which is measured again (the "
+        "command below measures the changed steps on your machine). Or, if the change is worth it, "
+        "have somebody who may write to this repository accept it with the comment `/nightshift "
+        "accept REASON`. If this check is required, the pull request cannot be merged before "
+        "either."
     ),
     PullRequestOutcome.UNDECIDED: (
         "The measurement was not precise enough for the rows that are undecided: neither a "
@@ -58,12 +59,12 @@ _WHAT_TO_DO = {
     PullRequestOutcome.COULD_NOT_BUILD: (
         "The head of this pull request did not build, so whether it is slower is unknown. **What "
         "to do:** fix the error and push; the log of the run has all of the compiler's messages. "
-        "If this check is required, the pull request cannot be merged before."
+        "If this check is required, the pull request cannot be merged before that."
     ),
     PullRequestOutcome.COULD_NOT_RUN: (
         "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
         "reason names, and starts the measurement again with the comment `/nightshift`. If this "
-        "check is required, the pull request cannot be merged before."
+        "check is required, the pull request cannot be merged before that."
     ),
     PullRequestOutcome.NOT_MEASURED: (
         "Whether this change is slower is unknown, because the measurement ended without a "
