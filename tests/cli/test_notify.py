@@ -119,7 +119,7 @@ def test_what_people_decide_on_github_is_taken_into_the_journal(
         assert (result.code, len(result.json["new"]), result.err) == (0, 1, "")
         (issue,) = repository.listed()
         assert issue.title.startswith("Suspected regression in postgres 17.10: ")
-        assert ("To acknowledge this regression, add the label `acknowledged`") in (
+        assert ("add the label `acknowledged`") in (
             issue.body or ""
         )
 
