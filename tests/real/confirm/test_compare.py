@@ -138,12 +138,12 @@ def test_two_configurations_of_one_build_are_two_sides(
 ) -> None:
     version = releases("18").revision.version
     night = Night(tmp_path)
-    (tmp_path / "nightshift.toml").write_text(CONFIG.replace('"wal"', '"x10a"'))
-    sides = (f"postgres:{version}+x10a", f"postgres:{version}+x10c")
+    (tmp_path / "nightshift.toml").write_text(CONFIG.replace('"wal"', '"x10b"'))
+    sides = (f"postgres:{version}+x10b", f"postgres:{version}+x10c")
     # No time at all is time for one block.
     asked = ("--step", "point-query", "--budget", "1ms")
     text = night.run("compare", *sides, *asked).stdout
-    assert re.search(rf"^base  postgres {version} official x10a_", text, re.MULTILINE)
+    assert re.search(rf"^base  postgres {version} official x10b_", text, re.MULTILINE)
     assert re.search(rf"^head  postgres {version} official x10c_", text, re.MULTILINE)
     assert "no regression found, 2 undecided" in text
     assert "too few blocks to detect any change" in text
