@@ -119,9 +119,7 @@ def test_what_people_decide_on_github_is_taken_into_the_journal(
         assert (result.code, len(result.json["new"]), result.err) == (0, 1, "")
         (issue,) = repository.listed()
         assert issue.title.startswith("Suspected regression in postgres 17.10: ")
-        assert ("add the label `acknowledged`") in (
-            issue.body or ""
-        )
+        assert ("add the label `acknowledged`") in (issue.body or "")
 
         repository.label("alice", issue.number, "acknowledged")
         would = nightshift("notify", "--dry-run", "--format", "json").json
