@@ -39,8 +39,8 @@ def has_servers(context: Context, *, may_have: bool = False) -> bool:
 def fleet_of(context: Context, note: Callable[[str], None], *, quick: bool = False) -> Fleet:
     """Connect to the cloud project of a configuration.
 
-    A ``quick`` fleet gives a cloud that does not respond up within 10 s. Raises UserError without a
-    token.
+    A ``quick`` fleet waits at most 10 s for a cloud that does not respond. Raises UserError without
+    a token.
     """
     settings = context.config.fleet
     policy = RetryPolicy(settings.patience, note, unreachable=_QUOTE_PATIENCE if quick else None)

@@ -7,7 +7,6 @@ once, and the clock is the test's.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import socketserver
@@ -20,7 +19,7 @@ from uuid import uuid4
 
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
-from tests.real.infra.terraform import ROOT, Terraform
+from tests.real.infra.terraform import ROOT, Terraform, process_group
 from tests.s3 import REGION, S3
 
 SCRIPT = ".github/actions/servers/servers"
@@ -86,32 +85,22 @@ class Nights:
             hub.daemon_threads = True
             hub.verb = verb  # type: ignore[attr-defined]
             threading.Thread(target=hub.serve_forever, args=(0.01,), daemon=True).start()
-            process = subprocess.Popen(
-                ["bash", str(self.script), job, night],
-                env={
-                    **self.program.environ,
-                    **self.s3.environ,
-                    "PATH": f"{self.programs}:/usr/bin:/bin",
-                    "CONFIG": "nightshift.toml",
-                    "RUNNER_TEMP": str(self.temp),
-                    "HCLOUD_TOKEN": TOKEN,
-                    "HCLOUD_ENDPOINT": cloud.url,
-                    "NIGHTSHIFT_STATE": str(self.settings),
-                    "NIGHTSHIFT_STAND_IN": str(hub.server_address[1]),
-                    "TF_CLI_ARGS_init": f"-plugin-dir={self.program.mirror}",
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
+            environ = {
+                **self.program.environ,
+                **self.s3.environ,
+                "PATH": f"{self.programs}:/usr/bin:/bin",
+                "CONFIG": "nightshift.toml",
+                "RUNNER_TEMP": str(self.temp),
+                "HCLOUD_TOKEN": TOKEN,
+                "HCLOUD_ENDPOINT": cloud.url,
+                "NIGHTSHIFT_STATE": str(self.settings),
+                "NIGHTSHIFT_STAND_IN": str(hub.server_address[1]),
+                "TF_CLI_ARGS_init": f"-plugin-dir={self.program.mirror}",
+            }
             try:
-                yield process
+                with process_group(["bash", str(self.script), job, night], environ) as process:
+                    yield process
             finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, 9)
-                process.communicate()
                 hub.shutdown()
 
     def place(self, night: str) -> Path:

@@ -12,7 +12,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,28 @@ def roots() -> list[str]:
     """Return the modules and environments, by their folders in ``infra/``."""
     places = {each.parent.relative_to(INFRA).as_posix() for each in INFRA.glob("*/*/*.tf")}
     return sorted(places)
+
+
+@contextmanager
+def process_group(
+    command: Sequence[str], environ: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a command in a process group of its own, which is killed at the end of the block."""
+    process = subprocess.Popen(
+        command,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, 9)
+        process.communicate()
 
 
 @dataclass(frozen=True)
@@ -64,21 +86,9 @@ class Terraform:
         self, folder: str, *arguments: str, **environ: str
     ) -> Iterator[subprocess.Popen[str]]:
         """Run it in a folder of the copy, in a process group that ends with the block."""
-        process = subprocess.Popen(
-            [self.program, f"-chdir={self.infra / folder}", *arguments],
-            env={**self.environ, **environ},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
+        command = [self.program, f"-chdir={self.infra / folder}", *arguments]
+        with process_group(command, {**self.environ, **environ}) as process:
             yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, 9)
-            process.communicate()
 
     def init(self, folder: str, *arguments: str, **environ: str) -> None:
         """Make a folder ready, from the provider that is here alone."""
