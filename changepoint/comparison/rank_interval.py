@@ -2,9 +2,10 @@
 
 If y is distributed as x + shift, the number U of pairs with y - x below the shift has the null
 distribution of Mann and Whitney (Annals of Mathematical Statistics 18, 1947) for noise of any
-shape. The sorted differences, without as many at either end as U allows, therefore enclose the
-shift (Moses 1953; Hollander and Wolfe, Nonparametric Statistical Methods, 4.3). Their median
-estimates it (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963).
+shape. Removing as many of the sorted differences at either end as a quantile of U therefore leaves
+an interval that contains the shift (Moses 1953; Hollander and Wolfe, Nonparametric Statistical
+Methods, 4.3). The median of the differences estimates the shift (Hodges and Lehmann, Annals of
+Mathematical Statistics 34, 1963).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ four digits in the relevant tail."""
 def cut(n: int, m: int, confidence: float) -> int:
     """Return how many of the sorted differences to leave out at either end of the interval.
 
-    -1 if even the whole range of the differences lacks the ``confidence``.
+    -1 if even the whole range of the differences does not reach the ``confidence``.
     """
     tail = (1.0 - confidence) / 2.0
     if n * m > EXACT_PAIRS:

@@ -20,8 +20,8 @@ changes of level would be taken for correlated noise."""
 
 ENOUGH = 1000
 """Fewest pairs of neighbouring differences, over all series, from which an autocorrelation is
-learned. Its standard error is then .03. With .07, too little would be deducted for a true
-autocorrelation of .5."""
+learned. Its standard error is then .03. With a standard error of .07, too little would be deducted
+for a true autocorrelation of .5."""
 
 OUTLYING = 5.0
 """Difference of two neighbours, in robust deviations, above which it counts as a change or a spike

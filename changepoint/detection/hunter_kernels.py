@@ -48,9 +48,8 @@ def leaf_sum(values: Floats) -> float:
 def total(values: Floats) -> float:
     """Return the sum of contiguous values, equal to that of ``numpy.sum`` to the last bit.
 
-    numpy halves long arrays at a multiple of eight and adds the halves. This implementation uses
-    its own stack: a part is summed, or replaced by its halves, and equal depths are added on the
-    way up.
+    numpy halves long arrays at a multiple of eight and adds the halves. This implementation does
+    the same with a stack instead of recursion.
     """
     if len(values) <= LEAF:
         return leaf_sum(values)
@@ -281,7 +280,8 @@ def compare(
 
     Returns t, the number of values tested and the magnitude, each (k,).
 
-    points: (m,) the first values after changes, in order. which: (k,) places in ``points``.
+    points: (m,) indices of the first values after changes, in order. which: (k,) indices into
+    ``points`` of the changes to test.
     """
     t = np.empty(len(which))
     counts = np.empty(len(which), dtype=np.int64)

@@ -2,8 +2,8 @@
 
 All functions work on one value per position.
 
-A search of 10,000 values is passes over memory. Sums of squares use ``LANES`` partial sums at once,
-which the processor adds in parallel and in the same order for every caller.
+A search of 10,000 values spends its time reading memory. Sums of squares therefore use ``LANES``
+partial sums, which the processor adds in parallel, and in the same order for every caller.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Sizes(NamedTuple):
     """What a search knows before it splits a series: the clipping, the noise, the autocorrelation.
 
     share: share of clipped values. smallest: lower bound of the variance. tail: weight of a side's
-    excess kurtosis against a short side (``TAIL`` or 0). prior: variance of a position by its
-    replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
+    excess kurtosis against a short side (``TAIL`` or 0). prior: variance of a position according to
+    its replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
     larger. phi: known autocorrelation, negative if it is estimated. trust: weight, 0 to 1, of three
     corrections that a ladder does not use: the estimated autocorrelation, the addition to it for
     short sides, and the guard against ramps.
@@ -66,7 +66,7 @@ LEAST = 3
 """Minimum values of a side of a split: one or two are a spike."""
 
 FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
-"""Deviations by which clipping moves a value from which it counts as a far outlier: it is then
+"""Number of deviations: a value that clipping moves by at least so many is a far outlier, and was
 clipped to ``FAR``."""
 
 FAR_WEIGHT = 0.3
@@ -106,8 +106,8 @@ PHI_SHORT = 8.0
 values."""
 
 PHI_LONG = 0.19
-"""Autocorrelation that is tolerated in addition to its uncertainty: it hardly affects a lasting
-level."""
+"""Autocorrelation that is ignored, in addition to its uncertainty: so little hardly affects a
+lasting level."""
 
 PHI_NEAR = 0.5
 """Addition to a significant autocorrelation where a side is shorter than ``NEAR_SIDE``: a drift of
