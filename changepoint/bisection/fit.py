@@ -57,10 +57,11 @@ CERTAIN = 4.0
 stronger evidence than a deviation that one run in three thousand reaches."""
 
 CLIP = 2.0
-"""Number of deviations at which a run is clipped before the noise of two series is correlated."""
+"""Number of deviations at which a run is clipped before the correlation of the noise of two series
+is computed."""
 
 NODES = 16
-"""Number of nodes of the numeric integration in :func:`information`, which is then exact to a
+"""Number of nodes of the numeric integration in :func:`information`, whose error is then below a
 thousandth of a nat."""
 
 SEPARATE = 8.0

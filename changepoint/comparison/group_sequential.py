@@ -83,7 +83,7 @@ class GroupSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide."""
+        """The decision according to the blocks so far."""
         return self._decision
 
     def add(

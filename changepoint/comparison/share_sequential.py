@@ -20,8 +20,8 @@ ALTERNATIVES = ((0.98, 0.02), (0.75, 0.25))
 which four blocks of three runs suffice to show, and a less extreme pair."""
 
 MOSTLY = 0.95
-"""Share to bet on against the claim that a side reaches the threshold in at most half of its runs:
-six good runs in a row refute the claim."""
+"""Share of good runs to bet on against the claim that a side reaches the threshold in at most half
+of its runs: six good runs in a row refute the claim."""
 
 
 class ShareSequential:
@@ -64,7 +64,7 @@ class ShareSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide.
+        """The decision according to the blocks so far.
 
         The effect is the share of good runs of head minus that of base, -1 to 1. The interval only
         shows whether the comparison excludes a difference of 0, and one of a half.

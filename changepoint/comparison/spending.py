@@ -1,4 +1,4 @@
-"""Limits for testing several times while a sample grows, without more false results.
+"""Limits for repeated tests of a growing sample that together keep the error probability.
 
 After block k of at most n the sum of k independent standardised differences is compared with a
 boundary. The part of the error alpha that may be spent by then is fixed in advance, as a function

@@ -71,7 +71,7 @@ class SpreadSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide; the effect is the ratio of spreads minus 1."""
+        """The decision according to the blocks so far; its effect is the ratio of spreads - 1."""
         return self._decision
 
     def add(

@@ -37,7 +37,8 @@ FEWEST_REPLICATED = 6
 """Fewest positions of a series with replicates."""
 
 FEWEST_SINGLE = 10
-"""Fewest positions of a series of single values, whose noise is what remains around the fit."""
+"""Fewest positions of a series of single values, whose noise is estimated from the scatter around
+the fit."""
 
 FEWEST_DEGREES = 4
 """Fewest degrees of freedom that the fit must leave."""

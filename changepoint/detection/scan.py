@@ -95,14 +95,15 @@ SPARE_SLOPE = 45.0
 values proves nothing. At 1.8 % clipped, all of the evidence must remain."""
 
 RAMP_MARGIN = 5.0
-"""Evidence, in squared deviations, that a step needs against a straight line."""
+"""Minimum evidence, in squared deviations, for the part of a step that a straight line does not
+explain."""
 
 PHI_MARGIN = 1.35
 """Standard errors above zero from which an estimated autocorrelation counts, less ``PHI_SHORT`` / n
 because the estimate is too low in short series of n values."""
 
 PHI_SHORT = 8.0
-"""Reduction of the margin for autocorrelation in short series: this divided by the number of
+"""The smallest estimated autocorrelation that counts is lowered by this divided by the number of
 values."""
 
 PHI_LONG = 0.19

@@ -1,9 +1,9 @@
 """Weighted least squares of a level, a slope and steps, without a matrix of all positions.
 
-The rows of such a design are 1, the position, and 0 before and 1 from each step on. A sum over a
-row is a sum over the end of a series, so all coefficients of a fit follow from running sums. For
-thousands of positions and dozens of steps this takes a hundredth of the time that the matrix would
-take.
+The rows of such a design are: a constant 1; the position; and for each step, 0 before it and 1 from
+it on. A sum over a row is a sum over the end of a series, so all coefficients of a fit follow from
+running sums. For thousands of positions and dozens of steps this takes a hundredth of the time that
+the matrix would take.
 """
 
 from __future__ import annotations
