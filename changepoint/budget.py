@@ -1,4 +1,4 @@
-"""Convert the accepted number of wrong alarms a month to the threshold of a detection."""
+"""Convert an accepted number of wrong issues per month to an alarm budget for detection."""
 
 from __future__ import annotations
 

@@ -98,8 +98,9 @@ class GroupedSeries:
 def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> GroupedSeries:
     """Check the caller's values and positions and group them.
 
-    Raises ValueError, one sentence, if values are not one-dimensional numbers, if one is
-    infinite or beyond 1e300, or if positions are of another length, missing or not sorted.
+    Raises ValueError, with a message of one sentence, if values are not one-dimensional numbers, if
+    a value is infinite or beyond 1e300, or if positions are of another length, missing or not
+    sorted.
     """
     given = _numbers(values)
     kept = np.flatnonzero(~np.isnan(given))

@@ -35,7 +35,7 @@ class GroupSequential:
     """A comparison of base and head in blocks of runs, with t-tests.
 
     Its intervals are repeated confidence intervals (Jennison and Turnbull, JRSS B 51, 1989): all
-    displayed intervals hold together, because each look has its share of the error
+    displayed intervals hold simultaneously, because each look has its share of the error
     (:mod:`changepoint.comparison.spending`). The noise of a block is assumed normal except for
     single spikes, which are trimmed from ten blocks on (Tukey and McLaughlin, Sankhya A 25, 1963).
     A large effect is decided after three or four blocks, whereas :class:`Sequential`, which bets on

@@ -19,8 +19,8 @@ from scipy.special import ndtri
 from changepoint.series import Floats
 
 EXACT_PAIRS = 2500
-"""Number of pairs, 50 x 50, up to which the null distribution is exact; beyond, it is normal to
-four digits in the relevant tail."""
+"""Number of pairs, 50 x 50, up to which the exact null distribution is used; beyond, the normal
+approximation is right to four digits in the relevant tail."""
 
 
 def cut(n: int, m: int, confidence: float) -> int:
@@ -42,9 +42,9 @@ def cut(n: int, m: int, confidence: float) -> int:
 def _null(n: int, m: int) -> Floats:
     """Return the distribution of the rank statistic U for samples that do not differ.
 
-    The Gaussian binomial coefficient, the product over i of (1 - q^(m+i)) / (1 - q^i), one factor
-    after the other. A coefficient depends only on those before it, so the small ones of the tail
-    are exact integers.
+    It is the Gaussian binomial coefficient, the product over i of (1 - q^(m+i)) / (1 - q^i),
+    computed factor by factor. A coefficient depends only on those before it, so the small ones of
+    the tail are exact integers.
     """
     weights = np.zeros(n * m + 1)
     weights[0] = 1.0

@@ -32,7 +32,8 @@ class SequentialDecision:
         blocks: number of added blocks.
         effect: relative change from base to head, 0 before the first block.
         effect_interval: confidence interval of ``effect``; its upper bound is infinite until there
-            are enough blocks. The intervals of all looks hold together at the requested confidence.
+            are enough blocks. The intervals of all looks hold simultaneously with the requested
+            confidence.
         verdict: ``undecided`` until the interval decides; see ``comparison.verdict``.
         done: no further block is needed: there is a verdict, or the limit was reached.
     """
@@ -217,8 +218,8 @@ def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float
 def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
     """Return the logarithms of one side's values in a block.
 
-    Raises ValueError, in one sentence with the ``name`` of the side, if there is no level, or one
-    is not above zero or beyond 1e300.
+    Raises ValueError, with a message of one sentence that has the ``name`` of the side, if there is
+    no level, or if a level is not above zero or beyond 1e300.
     """
     try:
         given = np.atleast_1d(np.array(levels, dtype=np.float64))

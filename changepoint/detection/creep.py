@@ -453,7 +453,7 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:
-    """Return the weights of the means that give the change since the anchor, and its level."""
+    """Return weights of the means: for the change since the anchor, and for the anchor's level."""
     count = len(counts)
     wanted = max(math.ceil(RUNS / float(np.median(counts))), count // SHARE)
     block = min(wanted, MOST_POSITIONS, count // 3)

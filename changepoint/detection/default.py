@@ -50,8 +50,8 @@ LADDER = 20
 other series."""
 
 LEEWAY = 2.0
-"""Factor for clipping means of replicates, relative to single values: spikes among replicates have
-already been clipped."""
+"""Factor of the clipping limit for means of replicates, relative to that for single values: spikes
+among the replicates have already been clipped."""
 
 REPEATS = 0.5
 """Share of equal neighbours from which values count as quantised: the deviation is then at least

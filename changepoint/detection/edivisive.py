@@ -56,10 +56,10 @@ MAX_PERMUTATIONS = 99_999
 """Maximum number of permutations: with more, the search of a night takes too long."""
 
 ENUMERATED = 400_000
-"""Maximum number of arrangements for an exact p-value from all of them, which takes .2 s. Where the
-exact p-value is near the limit, random draws would decide by chance: of five positions of two
-replicates, two against three have p = 2/210 at a limit of .01. Four positions of three replicates
-have 369,600 arrangements."""
+"""Maximum number of arrangements that are all enumerated for an exact p-value, which takes .2 s.
+Where the exact p-value is near the limit, random draws would decide by chance: of five positions of
+two replicates, two against three have p = 2/210 at a limit of .01. Four positions of three
+replicates have 369,600 arrangements."""
 
 WINDOW = 400
 """Positions searched at once, because the cost is quadratic. Longer stretches are searched in

@@ -150,9 +150,10 @@ def best_split(
     """Return the split of a window with the largest energy statistic Q, and that statistic.
 
     rows: [i, j] is the sum of |x_i - x_k| over k in i + 1 .. j + 1. columns: [j] is the sum of |x_k
-    - x_j+1| over k up to j. distances: |x_i - x_j|. All are of the whole window: cutting out the
-    interval costs less than summing again, and rounds as in Otava. Of equal Q, the split with the
-    smaller left side and then the smaller right side is returned. scratch: (window, window).
+    - x_j+1| over k up to j. distances: |x_i - x_j|. All are of the whole window: subtracting what
+    is outside an interval costs less than summing again, and rounds as in Otava. Of equal Q, the
+    split with the smaller left side and then the smaller right side is returned. scratch: (window,
+    window).
     """
     start, stop = bounds
     size = stop - start - 1

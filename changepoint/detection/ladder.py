@@ -127,7 +127,7 @@ def _changes(
 
 
 def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[FoundChange]:
-    """Return the changes of a ladder, or none if its values could be in random order."""
+    """Return the changes of a ladder, or none if the order of its values may be random."""
     if not len(pvalues):
         return []
     order = order_pvalue(values, ORDERS, own_seed(seed, values))

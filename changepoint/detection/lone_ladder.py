@@ -46,7 +46,7 @@ def _needed(positions: int, probability: float, tails: float, behind: int) -> fl
 
 
 def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
-    """Return the changes of the segmentation with the most changes, all of them significant."""
+    """Return the changes of the segmentation with the most changes that are all significant."""
     phi = request.autocorrelation or 0.0
     segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
     for changes in range(len(errors) - 1, 0, -1):

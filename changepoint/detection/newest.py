@@ -84,7 +84,7 @@ def find(
 
 
 def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
-    """Return the difference from the level that all values of each position at least have.
+    """Return, by position, the smallest difference of its values from the level.
 
     The result is the smallest difference if all differences of a position have one sign, and
     otherwise 0. levels: (values,). Returns (positions,).

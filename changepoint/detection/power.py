@@ -76,7 +76,7 @@ def by_scan(
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
 def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, float]:
-    """Return the smallest step above the limit, and the smallest in the middle that is no ramp."""
+    """Return the smallest step above the limit, and the smallest that passes the ramp guard."""
     degrees = positions - 2.0 + noise.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))

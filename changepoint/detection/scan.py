@@ -63,11 +63,11 @@ SLOPE = 1.0
 clipped value by this many deviations, down to ``FAR``."""
 
 LEAST = 3
-"""Minimum values of a side of a split: one or two are a spike."""
+"""Minimum values of a side of a split: one or two may be a spike."""
 
 FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
-"""Number of deviations: a value that clipping moves by at least so many is a far outlier, and was
-clipped to ``FAR``."""
+"""Distance, in deviations, by which clipping moves a far outlier at least: a value moved this far
+was clipped to ``FAR``."""
 
 FAR_WEIGHT = 0.3
 """Weight of a far outlier in the share of clipped values, which raises the evidence required of a
@@ -99,8 +99,9 @@ RAMP_MARGIN = 5.0
 explain."""
 
 PHI_MARGIN = 1.35
-"""Standard errors above zero from which an estimated autocorrelation counts, less ``PHI_SHORT`` / n
-because the estimate is too low in short series of n values."""
+"""Number of standard errors above zero from which an estimated autocorrelation counts. In a series
+of n values this limit is lowered by ``PHI_SHORT`` / n, because the estimate is too low in short
+series."""
 
 PHI_SHORT = 8.0
 """The smallest estimated autocorrelation that counts is lowered by this divided by the number of

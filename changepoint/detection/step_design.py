@@ -64,9 +64,9 @@ class StepDesign:
         return self.combined(self._inverse[row]) * self.counts
 
     def without_steps(self, weights: Floats) -> Floats:
-        """Return weights that give the same weighted sum of the means as without the fit's steps.
+        """Return weights adjusted so that the fitted steps do not change the weighted sum.
 
-        weights: (positions,) the weights of the sum with the steps. Returns (positions,).
+        weights: (positions,) the weights before the adjustment. Returns (positions,).
         """
         of_steps = self.sums(weights)
         of_steps[:2] = 0.0

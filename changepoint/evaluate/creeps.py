@@ -67,7 +67,7 @@ def grown(values: Floats, shape: SeriesShape) -> Iterator[Creep | None]:
 
 
 def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """Return how many stable lines show a creep, and one of ``SMALLEST``, in any night."""
+    """Return how many stable lines show a creep of any size, and of at least ``SMALLEST``."""
     random = np.random.default_rng(seed)
     creeps = large = 0
     for _ in range(trials):

@@ -80,7 +80,7 @@ def is_found(values: Floats, shape: SeriesShape, at: int, min_effect: float = 0.
 
 
 def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Yield a table: how often steps of the detectable size are found, by noise and length."""
+    """Yield a table: how often steps of the detectable size are found, by noise, place, length."""
     yield "| noise | step | replicates | " + " | ".join(map(str, POSITIONS)) + " |"
     yield "| --- | --- | --- |" + " --- |" * len(POSITIONS)
     for name in kinds:

@@ -1,4 +1,4 @@
-"""The verb github: check the settings of a repository."""
+"""The verb `github check`: check the settings of a repository."""
 
 from __future__ import annotations
 

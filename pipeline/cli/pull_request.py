@@ -1,4 +1,4 @@
-"""The verbs of `pull-request`: measure, publish and command."""
+"""The verbs of `pull-request`: measure, publish, announce and command."""
 
 from __future__ import annotations
 
