@@ -67,7 +67,8 @@ def environment_of(
     """Assess the machines from the measurements of their controls.
 
     Without control rows the assessment leaves every series unchanged. ``alarms_per_1000`` is the
-    detection threshold, ``min_effect`` the smallest relative change of interest in a series.
+    number of false alarms that detection accepts in 1000 nights, ``min_effect`` the smallest
+    relative change of interest in a series.
     """
     smallest = PART * min_effect
     known = panels(rows)

@@ -25,17 +25,18 @@ def changes_of(
 ) -> LevelFit:
     """Find every clear change of a machine, and fit each control figure's level between changes.
 
-    ``updates`` are the nights with a changed fingerprint. A step in such a night needs no search,
-    only a clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the
-    standard deviation of a night; ``smallest`` is the smallest relative change of interest. Where a
-    ramp and steps both fit, the cheaper model by Schwarz's criterion is kept.
+    ``updates`` are the nights with a changed fingerprint. Each of them is tried as a step, without
+    a search, and kept if its effect is clear; it replaces steps that the search finds close by.
+    ``deviation`` is (figures,), the standard deviation of a night; ``smallest`` is the smallest
+    relative change of interest. Where a ramp and steps both fit, the better model by Schwarz's
+    criterion is kept.
     """
     metrics = [figure.metric for figure in panel.figures]
 
     fixed = _placed((), updates)
 
     def with_steps(ramps: list[MachineChange]) -> LevelFit:
-        """Fit these ramps, and the steps that remain without them."""
+        """Fit these ramps, and the steps found after subtracting them."""
         known = fit(panel.means, [*ramps, *fixed], deviation)
         slow = known.sizes[:, : len(ramps)] @ known.courses[: len(ramps)]
         found = steps_of(panel.means - slow, metrics, alarms_per_1000, smallest)
@@ -82,9 +83,9 @@ def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
 def _cost(level: LevelFit) -> float:
     """Return Schwarz's criterion of a fit: the residual noise plus a penalty for each change.
 
-    The penalty counts parameters: one for each night that places a change (one for a step, two for
-    a ramp), once per machine, and one for the size of the change in each figure that it moves
-    (Schwarz 1978; nights count as parameters, Yao 1988).
+    The penalty counts the parameters of each change (Schwarz 1978): its size in each figure that it
+    moves and, once for all figures, the nights that locate it (Yao 1988), one for a step and two
+    for a ramp.
     """
     there = np.isfinite(level.residuals)
     left = np.nansum(level.residuals**2, axis=1) / level.deviation**2

@@ -72,7 +72,7 @@ def events_of(
 ) -> list[EnvironmentEvent]:
     """Return the changes of all machines as events, newest first.
 
-    ``causes`` are the fingerprint changes of each machine by night (column).
+    ``causes`` has each machine's fingerprint changes, by the index of the night in its panel.
     """
     found = []
     for one in standings:

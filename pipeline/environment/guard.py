@@ -41,8 +41,9 @@ def excused(
 ) -> ClassMachine | None:
     """Return the machine whose change may explain a shift; None if no machine change can.
 
-    A machine may explain the shift if it changed between the runs around it, and the shift's
-    interval is not clearly beyond the effect on the mean of all machines.
+    A machine may explain the shift if it changed, joined or left between the runs before and after
+    the shift. None can if even the low end of the shift's interval exceeds the total effect of all
+    machines.
     """
     if shift.kind is not RegressionKind.LEVEL:
         return None
@@ -121,7 +122,7 @@ def _joining_bias(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> _MachineBias | None:
-    """Return how much machines that joined or left may move a series; None without any.
+    """Return how much machines that joined or left may move a series; None if there are none.
 
     The mean moves by the difference between machines that joined and those that left, not by their
     distances from the class. Among servers rented anew every night, these offsets cancel.

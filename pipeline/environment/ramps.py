@@ -1,4 +1,4 @@
-"""Slow drifts of a machine over weeks, as with a failing disk."""
+"""Slow drifts of a machine over weeks, such as those of a failing disk."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ def steps_of(
 ) -> list[MachineChange]:
     """Return the nights in which a machine suddenly changed, in order.
 
-    ``values`` is (figures, nights), without the known ramps; ``metrics`` is the metric of each
-    figure. The search covers every figure and, for each metric, the mean of its figures: a small
-    change of all figures shows there first. Changes with (nearly) overlapping intervals are one
-    step, at the night of the narrowest interval.
+    ``values`` is (figures, nights), with the known ramps subtracted; ``metrics`` is the metric of
+    each figure. The search covers every figure and, for each metric, the mean of its figures, where
+    a small change of all figures shows first. Changes with (nearly) overlapping intervals count as
+    one step, in the night that the narrowest interval gives.
     """
     whole = np.array(metrics)
     rows = list(values)

@@ -22,8 +22,8 @@ from pipeline.model.metrics import is_worse
 from pipeline.storage.derive.background import SUSTAINED
 
 QUIET = 0.5
-"""Deviations below this share of the smallest effect count as equal when spreads are compared:
-noise that doubles from a tenth of a percent is of no interest."""
+"""Standard deviations below this share of the smallest effect count as equal when spreads are
+compared: it does not matter if noise of a tenth of a percent doubles."""
 
 
 class BlockComparison(Protocol):
@@ -154,7 +154,7 @@ class OfSla(ComparisonKind):
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """The smallest difference of shares that matters: half of the runs, as for medians."""
+        """The smallest difference of shares that matters: half of the runs."""
         return -HALF, HALF
 
     def comparison(self, confidence: float) -> ShareSequential:
@@ -163,7 +163,7 @@ class OfSla(ComparisonKind):
 
     @staticmethod
     def format_effect(effect: float) -> str:
-        """Format the difference of two shares as a share of runs."""
+        """Format a difference between the shares of runs that meet their SLA."""
         if effect == 0.0:
             return "kept as often"
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"

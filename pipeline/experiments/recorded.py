@@ -48,12 +48,12 @@ class SearchConditions(Frozen):
 
 
 def read_conditions(folder: Path) -> SearchConditions | None:
-    """Return the conditions of a bisection; None if it has not ended or is unreadable."""
+    """Load the conditions of a bisection; None if there is no readable file, as before its end."""
     return read_json(folder / SEARCH, SearchConditions.model_validate_json)
 
 
 class ObservedRunner:
-    """A runner that passes calls on, and notes which builds exist and which runs fail."""
+    """Wraps a runner, and notes which builds existed at the beginning and which builds fail."""
 
     def __init__(self, runner: Runner, cells: Collection[Cell]) -> None:
         self._runner = runner
@@ -66,15 +66,15 @@ class ObservedRunner:
         return SearchConditions(built=self._built, failed=tuple(self._failed))
 
     def prepare(self, cell: Cell) -> None:
-        """Make the build of a cell, and note whether that fails."""
+        """Make the build of a cell with the wrapped runner."""
         self._runner.prepare(cell)
 
     def built(self, cell: Cell) -> bool:
-        """Whether the build of a cell exists; the answer is noted."""
+        """Whether the wrapped runner has the build of a cell."""
         return self._runner.built(cell)
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell once, and note whether that fails."""
+        """Run a cell once, and note whether its build fails."""
         try:
             return self._runner.measure(cell, attempt)
         except NotBuiltError:

@@ -66,7 +66,7 @@ def timed_experiment(
 
 
 def is_due(known: ConfirmOutcome | None, regression: Regression) -> bool:
-    """Whether a timed confirmation is due: none exists, or an undecided one of other evidence."""
+    """Whether a timed confirmation is due: none exists, or it was undecided with older evidence."""
     return known is None or (
         known.verdict == "undecided" and known.evidence != evidence_of(regression)
     )
@@ -78,7 +78,10 @@ def timed_outcome_in(folder: Path) -> ConfirmOutcome | None:
 
 
 def timed_outcome(regression: Regression, results: Path) -> ConfirmOutcome | None:
-    """Return the newest timed confirmation between revisions that a regression still names."""
+    """Return the newest timed confirmation of a regression between its present revisions.
+
+    These are the last good and the first bad one, or the culprit and its parent.
+    """
     pairs = {(regression.last_good, regression.first_bad)}
     if regression.culprit is not None:
         pairs.add((regression.culprit.parent, regression.culprit.revision))

@@ -1,7 +1,7 @@
 """Execute a cell in the mode count: run each step at two lengths, and count instructions.
 
-The difference between the two lengths is what the operations cost; start-up, connecting and the
-work of the first operations, which fill the caches of a connection, cancel.
+The difference between the two counts is what the additional operations cost. Start-up, connecting
+and the first operations, which fill the caches of a connection, cancel.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _CountedCommand(NamedTuple):
 
 
 class CountedExecution(Execution):
-    """The execution of a cell that counts instructions; nothing is sampled beside it."""
+    """The execution of a cell that counts instructions; no probe takes samples meanwhile."""
 
     _callgrind: Callgrind
 

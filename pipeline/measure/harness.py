@@ -19,14 +19,14 @@ _NOT_RUN = {126, 127}
 """Exit codes of setpriv and taskset for a program that cannot be run."""
 
 _POLL = 0.02
-"""Seconds between two looks whether a server has ended."""
+"""Seconds between two checks whether a server has ended."""
 
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 """Signals that people and programs send to end a process; a crash ends it with other signals."""
 
 
 class HarnessError(UserError):
-    """A run failed because of nightshift or its machine, so it says nothing of the DBMS."""
+    """A run failed because of nightshift or its machine, so it says nothing about the DBMS."""
 
 
 def client_error(done: Executed) -> str:

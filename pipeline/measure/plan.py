@@ -113,7 +113,7 @@ class Plan(Frozen):
 
     @cached_property
     def due(self) -> tuple[Cell, ...]:
-        """The cells that a night measures: all except cells of revisions that are only kept."""
+        """The cells that a night measures: all except those of revisions in ``Line.kept``."""
         return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
 
     def keys(self) -> list[str]:
@@ -253,14 +253,14 @@ def make_plan(
     measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
     also: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of a night, in the order of the first repetition.
+    """Return the plan of a night, with its cells in the order of their first repetitions.
 
     ``machines`` has one machine of each class that measures. A class of the configuration measures
     the lines that its table names; any other class measures all lines. ``quick`` and ``profile``
-    change the configuration as :func:`quicken` and :func:`profiled`. ``measured`` has the keys of
-    the cells with runs, by target and revision: a revision that was measured stays on its line when
-    it is no longer among the newest. ``also`` has the labels of further revisions to measure, by
-    line. Raises UserError, with file and line, for an unknown revision or configuration.
+    change the configuration as :func:`quicken` and :func:`profiled` do. ``measured`` has the keys
+    of the cells with runs, by target and revision: a revision that was measured stays on its line
+    when it is no longer among the newest. ``also`` has the labels of further revisions to measure,
+    by line. Raises UserError, with file and line, for an unknown revision or configuration.
     """
     check_workloads(file)
     config = quicken(file.config) if quick else file.config
