@@ -13,7 +13,8 @@ from pipeline.environment.ramps import best_ramp
 from pipeline.environment.steps import NEAR, steps_of
 
 MOST_RAMPS = 3
-"""The most ramps searched for in one machine. Three straight lines describe a curved drift well."""
+"""Maximum number of ramps to search for in the controls of a machine. Three straight lines describe
+a curved drift well."""
 
 
 def changes_of(
@@ -58,7 +59,7 @@ def changes_of(
 
 
 def _placed(found: Sequence[MachineChange], updates: Sequence[int]) -> list[MachineChange]:
-    """Move a step to the night in which the fingerprint changed, if it may lie there."""
+    """Return a step for each night with a changed fingerprint, and the found steps not near one."""
     placed = {night: MachineChange(night, night, night, night) for night in updates}
     for step in found:
         if not any(step.earliest - NEAR <= night <= step.latest + NEAR for night in updates):

@@ -23,10 +23,10 @@ reported."""
 
 
 class MachineEventKind(StrEnum):
-    """What happened to a machine: replaced, joined, updated, drifting, an outage, unknown.
+    """What happened to a machine.
 
-    The machine was replaced, joined its class, was updated (its fingerprint changed), drifts, or
-    changed for an unknown reason.
+    It was replaced, joined its class, was updated (its fingerprint changed), drifts, had an outage,
+    or changed for an unknown reason.
     """
 
     REPLACED = "replaced"

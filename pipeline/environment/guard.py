@@ -15,11 +15,11 @@ from pipeline.storage.series import Point, Series
 
 MISSED = 0.5
 """Share of a machine's change that calibration may fail to remove from a series, even if a control
-measures the series' own step. A revision need not react to a kernel update as the pinned control
+measures the series' own step: a revision need not react to a kernel update as the pinned control
 does."""
 
 BESIDE = 10
-"""Positions on each side of a shift whose points decide which machines measured the shift."""
+"""Number of positions on each side of a shift whose runs show which machines measured the shift."""
 
 
 class _Side(NamedTuple):
@@ -96,7 +96,7 @@ def _moved(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> float:
-    """Return how wrong the correction of one machine's values may be at a shift (a logarithm).
+    """Return the possible error in calibrating one machine's values at a shift (a logarithm).
 
     The error follows from the changes of the machine between its last run before the shift and its
     first run after the shift. The machine must have runs on both sides.

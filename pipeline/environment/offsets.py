@@ -24,8 +24,8 @@ has a larger offset, which shrinkage reduces but does not remove."""
 class MachineOffset:
     """How much each control figure of a machine differs from its class (logarithms).
 
-    ``offsets`` is (figures,): each figure's distance from the class where the machine began, shrunk
-    towards 0, and 0 where it is not significant. ``errors`` are the standard errors before
+    ``offsets`` is (figures,): each figure's distance from the class at the machine's beginning,
+    shrunk towards 0, and 0 if it is not significant. ``errors`` are the standard errors before
     shrinkage.
     """
 

@@ -137,7 +137,7 @@ def doubts_of(
 
     Changes with a confirmed culprit are left out: filling a gap cannot locate them better.
     ``regressions`` are worst first, improvements last, as a detection returns them; ``series`` are
-    the searched ones.
+    those that detection searches.
     """
     places = {label: place for place, label in enumerate(labels)}
     by_key = {one.key: one for one in series}
@@ -281,7 +281,7 @@ def _halving(lines: Sequence[Gaps]) -> Choice | None:
 
 
 def _middle(gaps: Gaps, within: Sequence[int]) -> int:
-    """Return the middle place of a gap, or a neighbour if only that one has a build."""
+    """Return the middle place of a gap; of two middle places, return one that has a build."""
     middle = (len(within) - 1) / 2
     near = {within[math.floor(middle)], within[math.ceil(middle)]}
     return max(near, key=lambda at: (gaps.built(at), at))

@@ -51,7 +51,7 @@ MOST_RUNS = 600
 """Runs after which a search ends with its current result."""
 
 TRIES = 2
-"""Consecutive runs without figures after which a revision counts as not measurable."""
+"""Consecutive runs without figures after which a revision is not measured any more."""
 
 RANGE = 0.95
 """Probability that the reported range contains the culprit."""
@@ -426,7 +426,7 @@ class _Search:
         return runs[good], runs[bad]
 
     def _sure(self, at: int, figures: Sequence[Figure], needed: _Needed) -> Figures:
-        """Measure a revision that the search cannot do without. Raises UserError if that fails."""
+        """Measure a revision that the search needs. Raises UserError if that fails."""
         while at not in self._dead:
             run = self._measure(at, figures, needed)
             if run is not None:

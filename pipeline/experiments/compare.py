@@ -139,7 +139,7 @@ def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tu
 def workload_of(section: WorkloadSection, steps: Sequence[str], pin: bool = True) -> Workload:
     """Return a workload with only these steps, and with its first number of clients.
 
-    ``pin`` is the setting of the machine. Raises UserError for an unknown step.
+    ``pin`` says whether the machine pins processors. Raises UserError for an unknown step.
     """
     family = find_family(section.family)
     scale = Scale(

@@ -41,10 +41,8 @@ from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
 
 Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
-"""The verdict on a suspicion.
-
-``environment``: the control moved, so the machine changed and not (only) the DBMS.
-"""
+"""The verdict on a suspicion. ``environment`` means that the control differed from base, so the
+machine changed and not (only) the DBMS."""
 
 
 class OutcomeRow(Frozen):

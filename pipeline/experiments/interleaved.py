@@ -78,7 +78,7 @@ class Pair(Frozen):
 
 
 def copy_of(cell: Cell, number: int) -> Cell:
-    """Return a cell as a numbered copy: the same build, measured as if it were another."""
+    """Return a numbered copy of a cell: the same build, measured as if it were another revision."""
     revision = cell.revision.model_copy(update={"copy_number": number})
     return cell.model_copy(update={"revision": revision})
 
@@ -90,8 +90,8 @@ class Question(Frozen):
     SLA is met. ``smallest_effect`` is the smallest relative change of a level that matters; for
     spread and SLA, detection's limits apply. Measuring stays within ``seconds`` as far as it is
     predictable; one block is always measured. With ``only``, a figure is done once a change in that
-    direction is shown or excluded. If the control moves, the comparison restarts up to ``anew``
-    times, within the remaining blocks and seconds.
+    direction is shown or excluded. If the control differs from base, the comparison restarts up to
+    ``anew`` times, within the remaining blocks and seconds.
     """
 
     figures: tuple[Figure, ...]

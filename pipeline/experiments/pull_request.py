@@ -40,7 +40,7 @@ LONGEST_FUNCTION = 200
 cut."""
 
 _LEAST, _MOST = 1e-9, 1e15
-"""Range of comparable levels. Every figure of a real run is inside, or zero."""
+"""Range of levels that can be compared. Every figure of a real run is in this range, or zero."""
 
 _LABEL = r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$"
 _STEP = r"^[A-Za-z0-9][A-Za-z0-9._=+-]*$"

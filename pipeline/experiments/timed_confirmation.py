@@ -1,8 +1,8 @@
 """Timed confirmation: measure the time of a regression that instruction counts confirmed.
 
-Counts cost one run of each build, so they confirm and bisect a regression that they explain. The
-slowdown that users notice is measured once, at the end: the culprit beside its parent, in blocks
-with a control.
+Counting needs only one run of each build, so a regression that counts explain is also confirmed and
+bisected by counts. The slowdown that users notice is measured once, at the end: the culprit beside
+its parent, in blocks with a control.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Explanations of regressions on disk: for each slower step, the reasons.
 
-Reading them needs none of the modules that explaining needs.
+This module does not import the modules that make explanations, so reading one is fast.
 """
 
 from __future__ import annotations

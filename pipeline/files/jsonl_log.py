@@ -39,7 +39,7 @@ _Entry = TypeVar("_Entry", bound=Frozen)
 class Appended(Generic[_Entry]):
     """An append-only log of entries of one type. Several processes may append at once.
 
-    ``noun`` names an entry in error messages, as "an event".
+    ``noun`` names an entry in error messages, for example "an event".
     """
 
     def __init__(self, path: Path, kind: type[_Entry], noun: str) -> None:

@@ -30,7 +30,7 @@ class ServerInventory:
         return lives(self._record.read())
 
     def made(self, server: BoundServer, mark: ResourceMark) -> None:
-        """Record that a server exists, once."""
+        """Record that a server exists, unless it is recorded already."""
         number = required(server.id)
         if number in self.lives():
             return

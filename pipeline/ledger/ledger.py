@@ -82,7 +82,7 @@ class Ledger(Frozen):
     spent: Spent
 
     def count(self, verdict: str) -> int:
-        """Return how many alarms have a verdict, as confirmed."""
+        """Return how many alarms have a verdict, for example ``confirmed``."""
         return sum(alarm.verdict == verdict for alarm in self.alarms)
 
 

@@ -64,7 +64,7 @@ class Account(Frozen):
         folder: Path,
         remedy: str = "set paths.cache in nightshift.toml to a folder that everyone can enter",
     ) -> None:
-        """Refuse a folder that this account cannot enter; the error names the closed parent."""
+        """Raise UserError, which names the closed folder, if this account cannot enter a folder."""
         if not self.switch:
             return
         for parent in reversed([folder, *folder.parents]):

@@ -13,7 +13,7 @@ from pipeline.machine.system import System
 from pipeline.model import Disk, Machine
 
 UNKNOWN = "unknown"
-"""The value of facts that the machine does not report."""
+"""The value of a fact that this machine does not report."""
 
 _CPU = "/sys/devices/system/cpu"
 _SETTINGS = {

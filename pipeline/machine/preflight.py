@@ -95,7 +95,7 @@ def preflight(
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Wait for a calm machine, at most as long as the policy allows; return the last inspection."""
+    """Wait for an idle machine, as long as the policy allows; return the last inspection."""
     look = Look(system, last)
     if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look

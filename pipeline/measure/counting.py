@@ -25,8 +25,8 @@ LEAST_CALL = 1e-3
 instructions that serve statements."""
 
 MOST_CALLS = 1000
-"""The most pairs of caller and callee that are kept, the most expensive first. A statement of
-Postgres has some 500 above the least share."""
+"""Maximum number of pairs of caller and callee that are kept, the most expensive first. A statement
+of Postgres has some 500 above the smallest share."""
 
 
 class CountError(Exception):

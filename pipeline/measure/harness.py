@@ -10,7 +10,7 @@ from pipeline.measure.step import Executed
 from pipeline.text.errors import UserError
 
 ATTEMPTS = 3
-"""How often a night attempts a run that ends with a harness error."""
+"""Maximum number of attempts at a run that ends with a harness error."""
 
 BROKEN = 6
 """Harness errors in a row after which a night measures no more: the machine is at fault."""

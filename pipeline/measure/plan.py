@@ -201,9 +201,9 @@ def profiled(config: Config) -> Config:
 
 
 def check_workloads(file: ConfigFile) -> None:
-    """Refuse workloads, steps and build options in ``nightshift.toml`` that do not exist.
+    """Raise UserError for workloads, steps and build options that do not exist.
 
-    Also refuse a workload on a line whose target the family does not run on.
+    Also raise it for a workload on a line whose target the family does not run on.
     """
     check_options(file)
     check_configs(file)
@@ -232,7 +232,7 @@ def check_workloads(file: ConfigFile) -> None:
 
 
 def _check_quick_steps(file: ConfigFile) -> None:
-    """Refuse steps in the ``[quick]`` table that no workload has."""
+    """Raise UserError for steps in the ``[quick]`` table that no workload has."""
     quick = file.config.quick
     families = [find_family(section.family) for section in file.config.workload]
     known = {step for family in families for step in _known_steps(family, quick.steps)}
@@ -322,7 +322,7 @@ def make_plan(
 def _check_pin(
     file: ConfigFile, index: int, section: WorkloadSection, machines: Sequence[Machine]
 ) -> None:
-    """Refuse processors in a workload that a machine does not have."""
+    """Raise UserError if a workload names processors that a machine does not have."""
     for machine in machines if section.pin else ():
         try:
             pinned(section.pin, range(machine.cores))
