@@ -42,10 +42,10 @@ FIRST_LOOK = 6
 levels of its ends, and figures with a small difference need several pairs to show it."""
 
 REMAINDER, FEWEST_REMAINING = 2, 20
-"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit: this many
-times the pairs that showed the original ends to differ, and at least the second number. The pairs
-needed grow with the inverse square of a change, so a change of 0.7 of the original difference is
-still found."""
+"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit:
+``REMAINDER`` times the pairs that showed the original ends to differ, and at least
+``FEWEST_REMAINING``. The pairs needed grow with the inverse square of a change, so a change of 0.7
+of the original difference is still found."""
 
 MOST_RUNS = 600
 """Runs after which a search ends with its current result."""

@@ -36,8 +36,8 @@ FUNCTIONS = 5
 """Maximum number of functions per counted step: those with the largest part of its change."""
 
 LONGEST_FUNCTION = 200
-"""Maximum length of a function's name, in characters; longer names, as of C++ templates, are
-cut."""
+"""Maximum length of a function's name, in characters; longer names, such as those of C++ templates,
+are cut."""
 
 _LEAST, _MOST = 1e-9, 1e15
 """Range of levels that can be compared. Every figure of a real run is in this range, or zero."""

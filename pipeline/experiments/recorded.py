@@ -48,7 +48,7 @@ class SearchConditions(Frozen):
 
 
 def read_conditions(folder: Path) -> SearchConditions | None:
-    """Load the conditions of a bisection; None if there is no readable file, as before its end."""
+    """Load the conditions of a bisection; None before its end, and if the file is unreadable."""
     return read_json(folder / SEARCH, SearchConditions.model_validate_json)
 
 

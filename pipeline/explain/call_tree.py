@@ -14,8 +14,8 @@ from pipeline.model import Frozen, StepCounts
 from pipeline.model.counts import FLOOR
 
 LEAST_FRAME = 0.003
-"""The smallest cost of a frame that is shown, as a share of the total. Of both, the larger side
-counts."""
+"""A frame is shown if its cost is at least this share of the total. The larger side counts, for the
+cost and for the total."""
 
 MOST_FRAMES = 400
 """Maximum number of frames, of which the largest are kept: more than a page can show readably."""
@@ -29,7 +29,8 @@ PASSED_ON = 0.98
 cost."""
 
 _ROUNDS = 200
-"""Maximum iterations that compute the costs of functions that call one another; they converge."""
+"""Maximum number of iterations to compute the costs of functions that call one another. The costs
+converge."""
 
 _START = re.compile(
     r"\((?:no symbol|below main)\)|_start|__libc_start\w*(?:@.*)?|start_thread|clone\d?"

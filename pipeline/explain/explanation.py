@@ -1,6 +1,6 @@
 """Explanations of regressions on disk: for each slower step, the reasons.
 
-This module does not import the modules that make explanations, so reading one is fast.
+Reading an explanation does not import :mod:`pipeline.explain.explain`.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class ProjectResources:
     ) -> dict[str, BoundServer]:
         """Return our servers by name, and bring the record of servers up to date.
 
-        For all nights, the record also gets the deletion of servers that no longer exist.
+        Without a ``night``, recorded servers that no longer exist are recorded as deleted.
         """
         found = [
             (each.thing, each.mark)

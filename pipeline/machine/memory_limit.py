@@ -76,7 +76,7 @@ def drop_cached(folder: Path) -> None:
     """Write all files in a folder to disk, and let the kernel drop their cached pages.
 
     A page counts towards the limit of the group that reads it first. Pages that this process read
-    during maintenance would be memory beyond the limit.
+    during maintenance would give the DBMS memory beyond its limit.
     """
     for path in folder.rglob("*"):
         if path.is_file():

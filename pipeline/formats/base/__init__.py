@@ -104,7 +104,7 @@ def imported_value(
 
 
 def number(value: object, what: str) -> float:
-    """Convert a value to a finite number; it may be the text of one. Raises FormatError."""
+    """Convert a number, or a text with a number, to a finite number. Raises FormatError."""
     try:
         found = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
