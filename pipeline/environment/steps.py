@@ -82,7 +82,7 @@ def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found
 def _mean(values: Floats) -> Floats:
     """Return the mean of all control figures in each night, each relative to its median.
 
-    A night with a missing figure has no mean: its mean would move because a figure is missing.
+    A night in which a figure is missing has no mean, because the missing figure would shift it.
     """
     mean: Floats = (values - np.nanmedian(values, axis=1, keepdims=True)).mean(axis=0)
     return mean

@@ -301,7 +301,7 @@ class _Search:
         needed: _Needed = all,
         limit: int = MOST_BLOCKS,
     ) -> _Compared:
-        """Compare two revisions in new pairs of runs until the result is clear, ``limit`` at most.
+        """Compare two revisions in new pairs of runs, at most ``limit``, until the result is clear.
 
         New runs are needed because the runs that pointed to a culprit are no independent evidence
         for it. Raises UserError for a revision that cannot be measured.

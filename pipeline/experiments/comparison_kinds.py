@@ -76,7 +76,7 @@ class ComparisonKind(ABC):
         """Format an effect of this kind as text."""
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether these values can be compared: not if one is zero, which has no ratio."""
+        """Whether these values can be compared: not if one is zero, as there is no ratio then."""
         return 0.0 not in levels
 
     def visible(self, low: float, high: float) -> float:

@@ -105,7 +105,7 @@ class RecordedRunner:
         self.minutes = 0.0
 
     def clock(self) -> float:
-        """Return zero until the recorded end of the experiment, and then infinity."""
+        """Return zero until ``limit`` runs have been read, and then infinity."""
         return 0.0 if self.runs < self._limit else math.inf
 
     def prepare(self, cell: Cell) -> None:

@@ -28,7 +28,7 @@ confirmation, because the outcome decides the class of a regression and not its 
 
 
 def is_timed_later(regression: Regression) -> bool:
-    """Whether a regression gets a timed confirmation: counts have confirmed and explain it."""
+    """Whether a regression gets a timed confirmation: counts have confirmed it, and explain it."""
     timed = any(
         shift.series.mode is Mode.TIME and shift.kind.of_levels for shift in regression.shifts
     )

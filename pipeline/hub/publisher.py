@@ -62,7 +62,7 @@ class Publisher:
         return self._process is not None
 
     def look(self) -> None:
-        """Start to send results if it is time, and see how the last sending ended."""
+        """Start to send results if they are due, or check whether the last sending has ended."""
         if self._process is not None:
             if self._process.poll() is not None:
                 self._see(self._process.returncode)
