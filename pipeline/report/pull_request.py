@@ -41,6 +41,7 @@ MOST_NOTES = 50
 LEAST_SHOWN = 0.0005
 """Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
 
+
 class MessageContext(NamedTuple):
     """What the text shows beside the measurement; an empty field is left out.
 
@@ -80,7 +81,7 @@ def message_of(
     body = [
         f"### {title}",
         "",
-        advice(outcome, branch=bool(context.pushed), moved=comparison.answer.moved),
+        advice(outcome, branch=bool(context.pushed), moved=bool(comparison.answer.moved)),
         "",
         f"`{comparison.head}` (head) against `{comparison.base}` (base).",
         "",

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +84,7 @@ class Runner(NamedTuple):
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Iterator[Runner]:
+def runner(tmp_path: Path) -> Runner:
     """A repository of six commits with large files, and a runner with a nightshift that says what
     it was asked."""
     workspace = tmp_path / "workspace"
@@ -95,8 +94,10 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
     (workspace / "bin/nightshift").chmod(0o755)
     repository = make_repository(tmp_path / "db", {"nightshift.toml": "# 0\n"})
     for number in range(1, 6):
-        commit(repository, {"large.c": f"{number}" * 50_000, "nightshift.toml": f"# {number}\n"}, "c")
-    yield Runner(workspace, repository)
+        commit(
+            repository, {"large.c": f"{number}" * 50_000, "nightshift.toml": f"# {number}\n"}, "c"
+        )
+    return Runner(workspace, repository)
 
 
 def proposed(runner: Runner, behind: int, place: str) -> tuple[str, str, str]:
