@@ -257,7 +257,7 @@ def test_a_slower_branch_of_a_mirror_is_reported_without_a_comment(
 ) -> None:
     repository = github.repository(DATABASE)
     branches = next(text for _, text in blocks("docs/guide/github.md") if "push:" in text)
-    files = {**ten_lines(), MEASURES: branches.replace("postgres", "sqlite")}
+    files = {**ten_lines(), MEASURES: branches.replace("postgres", "sqlite, mode: count")}
     commit(sqlite, files, "branches")
     for path, text in files.items():
         repository.add_workflow(path, text=text)
