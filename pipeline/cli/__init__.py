@@ -77,8 +77,8 @@ def _mistake(error: Exception) -> str | None:
         )
     if isinstance(error, OSError) and error.filename and _is_of_the_file_system(error):
         return (
-            f"{error.filename} cannot be used ({error.strerror}); see what is there and whose it "
-            "is, then run the same command again"
+            f"{error.filename} cannot be used ({error.strerror}); check what it is and who owns "
+            "it, then run the same command again"
         )
     return str(error) if isinstance(error, UserError) else None
 

@@ -26,7 +26,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 group = add_group("import")
 
 MachineOption = Annotated[
-    str, typer.Option(help="The machine class that measured, if the files do not name it.")
+    str, typer.Option(help="The machine class of the results, if the files do not name it.")
 ]
 
 
@@ -70,8 +70,8 @@ def _verb(name: str) -> Callable[..., None]:
         lower: Annotated[
             list[str] | None,
             typer.Option(
-                help="Shell pattern of steps whose lower values are better, if the format does not "
-                "say so; repeatable."
+                help="Shell pattern of steps for which lower values are better, if the format does "
+                "not say so; repeatable."
             ),
         ] = None,
         config: ConfigOption = DEFAULT_FILE,

@@ -70,6 +70,7 @@ def prune_verb(
         f"{plural(counts[PruneAction.CONDENSE], 'bundle')} to condense; nothing was changed"
         if dry_run
         else f"{plural(counts[PruneAction.DELETE], 'file')} deleted, "
-        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB are free"
+        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB "
+        "freed"
     )
     out.print(reported, markup=False)

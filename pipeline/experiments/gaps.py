@@ -133,6 +133,6 @@ def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) ->
     if not within:
         raise UserError(
             f"--since {asked.since} is not older than --until {asked.until} on the line {line}; "
-            "exchange them"
+            "swap them"
         )
     return range(within[0], within[-1] + 1)

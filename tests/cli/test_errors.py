@@ -79,8 +79,11 @@ def test_nothing_is_configured_to_be_measured(nightshift: Nightshift, folder: Pa
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["frobnicate"], ("There is no verb 'frobnicate'. `nightshift --help` shows the options.")),
-        (["ttable"], "There is no verb 'ttable'; did you mean table? `nightshift --help` shows"),
+        (
+            ["frobnicate"],
+            ("There is no command 'frobnicate'. `nightshift --help` shows the options."),
+        ),
+        (["ttable"], "There is no command 'ttable'; did you mean table? `nightshift --help` shows"),
         (["table", "--lines", "x"], "No such option: --lines"),
         (["table", "--decimals", "x"], "Invalid value for '--decimals'"),
         (["plan", "--format", "xml"], "Invalid value for '--format'"),

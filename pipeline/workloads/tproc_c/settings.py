@@ -34,9 +34,11 @@ class TprocCSettings(Frozen):
 
 OPTIONS = (
     Option("warehouses", "number of warehouses", whole_number(1)),
-    Option("customers", "customers of a district, 3000 by default", whole_number(10)),
-    Option("items", "items that are sold, 100000 by default", whole_number(100)),
-    Option("driver", "sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)),
+    Option("customers", "customers per district, 3000 by default", whole_number(10)),
+    Option("items", "number of items, 100000 by default", whole_number(100)),
+    Option(
+        "driver", "load generator: sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)
+    ),
 )
 
 
