@@ -62,7 +62,7 @@ def main() -> None:
         fail("; ".join([mistake, *getattr(error, "__notes__", ())]))
         sys.exit(2)
     if code == INTERRUPTED:  # typer exits with the same code after ctrl-C.
-        fail("stopped; all results are kept: run the same command again to continue")
+        fail("interrupted; all results are kept: run the same command again to continue")
     sys.exit(code if isinstance(code, int) else 0)
 
 

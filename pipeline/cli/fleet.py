@@ -261,7 +261,7 @@ def _swept(swept: Swept, form: Format) -> None:
         for what in swept.deleted:
             out.print(f"deleted {what}", markup=False)
     for what in swept.left:
-        _note(f"left {what}")
+        _note(f"not deleted: {what}")
     if swept.left:
         raise UserError(
             f"{plural(len(swept.left), 'resource')} could not be deleted and may cost money; "

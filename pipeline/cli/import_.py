@@ -64,7 +64,7 @@ def _verb(name: str) -> Callable[..., None]:
             str, typer.Option(help="Name of the line. Default: the name of the format.")
         ] = "",
         target: Annotated[
-            str, typer.Option(help="The measured program. Default: the name of the line.")
+            str, typer.Option(help="The program that was measured. Default: the name of the line.")
         ] = "",
         machine: MachineOption = "",
         lower: Annotated[

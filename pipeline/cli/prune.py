@@ -35,7 +35,7 @@ def prune_verb(
     nights: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of newest nights of which everything is kept, whatever their age."
+            min=0, help="Number of newest nights whose data is kept completely, whatever their age."
         ),
     ] = 0,
     dry_run: Annotated[

@@ -34,7 +34,7 @@ _NAME = re.compile(
 ORIGIN = Origin.MEASURED
 """The origin of the runs that are taken: values that were imported elsewhere prove nothing."""
 
-NOT_ASKED = "was not asked of this bench; it stays there"
+NOT_ASKED = "was not requested from this bench, so it is not collected"
 
 
 @dataclass(frozen=True)

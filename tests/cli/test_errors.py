@@ -157,7 +157,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     assert ran == (
         130,
         "",
-        "nightshift: stopped; all results are kept: run the same command again to continue\n",
+        "nightshift: interrupted; all results are kept: run the same command again to continue\n",
     )
 
 
@@ -223,7 +223,7 @@ def test_a_real_signal_ends_it_with_130(number: signal.Signals) -> None:
         _, err = process.communicate()
     assert process.returncode == 130
     assert err.startswith(
-        "nightshift: stopped; all results are kept: run the same command again to continue"
+        "nightshift: interrupted; all results are kept: run the same command again to continue"
     )
     assert err.count("\n") == 1
 

@@ -452,7 +452,7 @@ def test_targets_lists_every_source_and_what_is_missing(
         (("postgrez", "17.5"), "there is no target 'postgrez'; did you mean postgres?"),
         (("postgres",), "name the revision of postgres to build; `nightshift discover"),
         (("postgres", "17.5", "--source", "gitt"), "has no source 'gitt'; did you mean git?"),
-        (("postgres", "1", "--branch", "x"), "the source maven has no branch"),
+        (("postgres", "1", "--branch", "x"), "the source maven accepts no branch"),
         (("sqlite", "1", "--repository", "/no/where"), "/no/where cannot be read ("),
     ],
 )

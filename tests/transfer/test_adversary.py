@@ -172,7 +172,7 @@ def attack(to: dict[str, tuple[Attack, str]], said: str) -> Callable[[Attack], A
 
 
 NOT_COLLECTED = "is not a file that nightshift collects"
-NOT_ASKED = "was not asked of this bench"
+NOT_ASKED = "was not requested from this bench"
 
 
 @attack(MEASURES, NOT_COLLECTED)

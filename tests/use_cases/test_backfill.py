@@ -110,7 +110,7 @@ def test_revisions_are_of_one_line(nightshift: Nightshift, folder: Path, machine
     (folder / "nightshift.toml").write_text(FOLLOWED + other)
     ran = nightshift("backfill", "--since", "17.0")
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "--since and --until need one line; choose it with --line" in ran.err
+    assert "--since and --until apply to a single line; choose it with --line" in ran.err
     assert nightshift("backfill", "--since", "17.0", "--line", "minors", "--dry-run").code == 0
 
 
