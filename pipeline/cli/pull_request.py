@@ -112,7 +112,10 @@ def publish_verb(
     event: Annotated[
         Path,
         typer.Option(
-            help="File with the event that started the workflow, in a workflow $GITHUB_EVENT_PATH."
+            help=(
+                "File with the event that started the workflow; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
         ),
     ],
     repository: Annotated[
@@ -182,8 +185,10 @@ def announce_verb(
     event: Annotated[
         Path,
         typer.Option(
-            help="File with the event of the workflow run that measures, in a workflow "
-            "$GITHUB_EVENT_PATH."
+            help=(
+                "File with the event of the workflow run that measures; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
         ),
     ],
     repository: Annotated[
@@ -215,7 +220,9 @@ def announce_verb(
 def command_verb(
     event: Annotated[
         Path,
-        typer.Option(help="File with the event of the comment, in a workflow $GITHUB_EVENT_PATH."),
+        typer.Option(
+            help="File with the event of the comment; a workflow finds it at $GITHUB_EVENT_PATH."
+        ),
     ],
     repository: Annotated[
         str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")

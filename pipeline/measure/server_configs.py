@@ -98,7 +98,7 @@ def check_configs(file: ConfigFile) -> None:
             if following in chain:
                 raise file.problem(
                     ("config", index, "extends"),
-                    f"{' extends '.join((*chain, following))}; remove one `extends`, to break the "
+                    f"{' extends '.join((*chain, following))}; remove one `extends` to break the "
                     "cycle",
                 )
             chain.append(following)

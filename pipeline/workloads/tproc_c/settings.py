@@ -53,7 +53,10 @@ def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
             if name in values:
                 raise OptionError(
                     name,
-                    (f"HammerDB loads the {name} that TPC-C prescribes; leave this setting out"),
+                    (
+                        f"HammerDB always loads the number of {name} that TPC-C prescribes; leave "
+                        "this setting out"
+                    ),
                 )
     return values
 
