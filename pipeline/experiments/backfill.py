@@ -256,9 +256,9 @@ def _end(gaps: Gaps) -> Choice | None:
     left = gaps.open(0, len(gaps.labels))
     marks = [at for at in gaps.measured if at in gaps.asked]
     if left and left[0] < min(marks, default=len(gaps.labels)):
-        return _choice(gaps, left[0], "the revision of --since")
+        return _choice(gaps, left[0], "the revision given by --since")
     if left and left[-1] > max(marks):
-        return _choice(gaps, left[-1], "the revision of --until")
+        return _choice(gaps, left[-1], "the revision given by --until")
     return None
 
 

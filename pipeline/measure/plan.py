@@ -377,8 +377,8 @@ def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
             if made.hash == workload.hash:
                 return index
     raise UserError(
-        f"{file.path} no longer has the workload {workload.name} as it was measured; give it "
-        "its former settings again to repeat these runs"
+        f"{file.path} no longer has the workload {workload.name} as it was measured; restore its "
+        "former settings to repeat these runs"
     )
 
 

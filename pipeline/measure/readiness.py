@@ -123,7 +123,7 @@ def _settings(file: ConfigFile) -> str:
             f"{file.path} does not exist; change to the folder that holds it, or give --config FILE"
         )
     if not lines or not workloads:
-        raise UserError(f"{file.path} has no [[line]] or no [[workload]]; add both")
+        raise UserError(f"{file.path} has no [[line]] or no [[workload]]; add what is missing")
     check_workloads(file)
     offers_of(file)
     return f"{plural(len(lines), 'line')}, {plural(len(workloads), 'workload')}"
@@ -147,9 +147,9 @@ def _builds(file: ConfigFile) -> str:
     }
     missing = [need for need in needs.values() if not need.version]
     if missing:
-        names = ", ".join(f"{need.tool}, which {need.why}," for need in missing)
+        names = ", ".join(f"{need.tool} ({need.why})" for need in missing)
         packages = " ".join(need.how.removeprefix(_INSTALL) for need in missing)
-        raise UserError(f"{names} is missing; {_INSTALL}{packages}")
+        raise UserError(f"missing tools: {names}; {_INSTALL}{packages}")
     return ", ".join(needs) or "no tools are needed"
 
 

@@ -98,8 +98,8 @@ def check_configs(file: ConfigFile) -> None:
             if following in chain:
                 raise file.problem(
                     ("config", index, "extends"),
-                    f"{' extends '.join((*chain, following))}; remove one `extends`, so that the "
-                    "circle ends",
+                    f"{' extends '.join((*chain, following))}; remove one `extends` to break the "
+                    "cycle",
                 )
             chain.append(following)
 

@@ -153,7 +153,7 @@ class Culprit(Frozen):
         if not self.confirmed:
             # Rounded down: 99.6 % must not show as 100 %.
             sure = f"{math.floor(100 * self.probability)} %"
-            return f"after {self.parent} and up to {self.revision} with {sure}"
+            return f"after {self.parent} and up to {self.revision} ({sure} probability)"
         subject = f": {self.subject}" if self.subject else ""
         others = f", or {', '.join(self.between)} (not measured)" if self.between else ""
         return f"{self.revision}{subject}{others}; its parent is {self.parent}"

@@ -33,5 +33,5 @@ def within(seconds: float, request: Callable[[], _Answer]) -> _Answer:
 
     Thread(target=ask, name="request", daemon=True).start()
     if not wait([answer], timeout=seconds).done:
-        raise TimeoutError(f"gave no whole answer within {seconds:g} s")
+        raise TimeoutError(f"sent no complete response within {seconds:g} s")
     return answer.result()

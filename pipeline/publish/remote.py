@@ -106,8 +106,8 @@ class RemoteWriter:
         self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
             raise UserError(
-                f"{certificate} ([publish] certificate) is not a file of certificates; name a "
-                "PEM file, or leave the setting out"
+                f"{certificate} ([publish] certificate) is not a certificate file; name a PEM "
+                "file, or leave the setting out"
             )
         self._url = url
         self._credentials = credentials
@@ -139,7 +139,7 @@ class RemoteWriter:
         except _OutOfReachError as error:
             self._unreachable = str(error)
             raise RemoteWriteError(
-                f"{self.name} {error}; the rest is published the next time",
+                f"{self.name} {error}; the remaining samples are published the next time",
                 tally.written(),
             ) from error
         return tally.written()
@@ -206,8 +206,8 @@ class RemoteWriter:
                 )
         except requests.exceptions.SSLError as error:
             raise _OutOfReachError(
-                f"has no trusted TLS certificate ({_reason(error)}); set [publish] certificate "
-                "to the file of its authority"
+                f"has no trusted TLS certificate ({_reason(error)}); set [publish] certificate to "
+                "the file with the certificate of its authority"
             ) from error
         except requests.Timeout:
             return ReceiverAnswer(0, f"did not answer within {self._timeout:g} s")

@@ -57,8 +57,8 @@ def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
     found = {line.name: _first_since(line, since, day) for line in plan.lines}
     if since and all(place is None for place in found.values()):
         raise UserError(
-            f"[detect] creep_since: no line has the revision {since!r}, or a revision with a date "
-            "from then on; `nightshift plan` lists the revisions"
+            f"[detect] creep_since = {since!r}: no line has a revision of this name, or of this "
+            "date or later; `nightshift plan` lists the revisions"
         )
     places = {name: place or 0 for name, place in found.items()}
     for line in plan.lines:

@@ -82,9 +82,9 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
             )
     if not shifts:
         raise UserError(
-            f"regression {regression.fingerprint} cannot be confirmed: before or after the "
-            "change every level is zero, so there is no ratio; look at its runs and acknowledge "
-            "it by hand"
+            f"regression {regression.fingerprint} cannot be confirmed: all its levels before or "
+            "after the change are zero, so there is no ratio; inspect its runs and acknowledge it "
+            "by hand"
         )
     counts = explaining_counts(regression) if mode is None else []
     place = cell_of(max(counts or shifts, key=effect_size))

@@ -137,7 +137,9 @@ def _resolutions(
                 at=at,
                 event=EventKind.RESOLVED,
                 fingerprint=fingerprint,
-                note=f"back since {fix.first_bad}" if fix else "back in the newest revisions",
+                note=f"recovered since {fix.first_bad}"
+                if fix
+                else "recovered in the newest revisions",
                 recovery=fix.fingerprint if fix else "",
             )
             history.add(event)

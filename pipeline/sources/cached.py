@@ -66,7 +66,7 @@ class CachedVersions:
             if remembered is None:
                 raise
             when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(remembered.at))
-            log.warning("%s; using its list of versions from %s UTC instead", error, when)
+            log.warning("%s; using the list of versions saved at %s UTC instead", error, when)
             return remembered.versions
         self._write(RememberedVersions(at=self._clock(), versions=versions))
         return versions

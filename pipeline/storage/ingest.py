@@ -130,7 +130,7 @@ def parse_bundle(path: Path, bundle: Bundle) -> tuple[Bundle, Settings | None, l
         # Complete and verified, but not in this version of the layout.
         raise DamagedBundleError(path, f"cannot be parsed: {first_line(error)}") from error
     except RecursionError as error:
-        raise DamagedBundleError(path, "cannot be understood: it is nested too deep") from error
+        raise DamagedBundleError(path, "cannot be understood: it is nested too deeply") from error
 
 
 def _settings(bundle: Bundle) -> dict[str, str] | None:
@@ -140,7 +140,7 @@ def _settings(bundle: Bundle) -> dict[str, str] | None:
     settings = dict(json.loads(raw))
     for name, value in settings.items():
         if not isinstance(value, str):
-            raise ValueError(f"the setting {name} is not a text")
+            raise ValueError(f"the setting {name} is not a string")
     return settings
 
 

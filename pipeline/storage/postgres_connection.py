@@ -65,8 +65,8 @@ def explain(context: ExceptionContext) -> None:
     shown = context.engine.url.render_as_string(hide_password=True)
     what = "cannot be opened" if context.connection is None else "failed"
     raise UserError(
-        f"the store {shown} {what} ({first_line(cause)}); see that its server runs and can be "
-        "reached, then run the same command again: all results are kept"
+        f"the store {shown} {what} ({first_line(cause)}); check that its server runs and is "
+        "reachable, then run the same command again: all results are kept"
     ) from cause
 
 
@@ -81,8 +81,8 @@ def _heard(steps: _Steps[Result]) -> _Steps[Result]:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENCE:
                 raise SilentServerError(
-                    f"no answer for {SILENCE:.0f} s: it is stopped, out of reach, or busy for "
-                    "another process"
+                    f"no answer for {SILENCE:.0f} s: the server is stopped or unreachable, or "
+                    "waits for a lock of another process"
                 )
             wanted = steps.send(ready)
     except StopIteration as ended:

@@ -181,7 +181,9 @@ def _targets(table: PublishedTable, target: str) -> dict[str, str]:
     by_version = {version.strip(): of.strip() for version, _, of in pairs}
     missing = [version for version in table.versions if version not in by_version]
     if missing:
-        raise UserError(f"column-targets does not name the DBMS of {missing[0]}; add it")
+        raise UserError(
+            f"the line `# column-targets:` does not name the DBMS of {missing[0]}; add it"
+        )
     return by_version
 
 

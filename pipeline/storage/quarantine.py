@@ -78,9 +78,12 @@ class Quarantine:
             # Another process has taken it.
             return str(refused)
         except OSError as error:
-            return f"{refused}; it was left there: {self.folder} takes nothing ({error.strerror})"
+            return (
+                f"{refused}; it was left there, because {self.folder} cannot be written "
+                f"({error.strerror})"
+            )
         then = "its run waits for an upgrade" if _is_newer(refused) else "its run is measured again"
-        return f"{refused}; moved to {kept.parent} with a note of the way back; {then}"
+        return f"{refused}; moved to {kept.parent} with a note on how to put it back; {then}"
 
     def release(self) -> None:
         """Move bundles from the quarantine back to the results, if this version can read them.

@@ -34,7 +34,7 @@ _NAME = re.compile(
 ORIGIN = Origin.MEASURED
 """The origin of the runs that are taken: values that were imported elsewhere prove nothing."""
 
-NOT_ASKED = "was not asked of this bench; it stays there"
+NOT_ASKED = "was not requested from this bench, so it is not collected"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Assignment:
         manifest = bundle.manifest
         cell = self._cell(manifest, name)
         if cell is None:
-            raise UserError(f"{path} is no control of this night, so it is refused")
+            raise UserError(f"{path} is not a control of this night, so it is refused")
         steps = {step.name for step in cell.workload.steps}
         for what, found, wanted in (
             ("machine class", manifest.machine.machine_class, self.machine_class),
@@ -132,7 +132,7 @@ class Assignment:
         ):
             if found != wanted:
                 raise UserError(
-                    f"{path} is of another {what} than the hub asked for, so it is refused"
+                    f"{path} is refused: its {what} differs from what the hub asked for"
                 )
         self._check_times(path, manifest)
         parse_bundle(path, bundle)
@@ -173,7 +173,8 @@ class Assignment:
         begins, ends = manifest.started_at, manifest.ended_at
         if ends - self.until > SKEW:
             raise UserError(
-                f"{path} ends in the future, on {ends:%Y-%m-%d %H:%M}; set the clock of the bench"
+                f"the run in {path} ended in the future, on {ends:%Y-%m-%d %H:%M}; set the clock "
+                "of the bench"
             )
         if self.since is not None and self.since - begins > SKEW:
             raise UserError(

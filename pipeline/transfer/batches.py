@@ -64,8 +64,8 @@ class Batches(Appended[Batch]):
             if batch.id == name:
                 return batch
         raise UserError(
-            f"batch {name[:80]!r} was not handed out by this hub; pack with the id of a job of "
-            "`plan` or `pursue`"
+            f"batch {name[:80]!r} was not handed out by this hub; pack with the id of a batch "
+            "that `plan` or `pursue` printed"
         )
 
 

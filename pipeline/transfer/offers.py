@@ -99,7 +99,8 @@ def claim_in(place: Place, box: str, found: Offers) -> str:
                 return BatchClaim.model_validate_json(data).id
             except ValidationError as error:
                 raise UserError(
-                    f"{where} does not name the batch that it answers; run `nightshift pack` again"
+                    f"{where} does not name the batch that was measured; run `nightshift pack` "
+                    "again"
                 ) from error
     return ""
 

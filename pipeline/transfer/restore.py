@@ -91,7 +91,7 @@ def _checked(place: Place, name: str) -> str:
     parts = PurePosixPath(name).parts
     if name != "/".join(parts) or parts[0] not in (RESULTS, GRAFANA) or len(parts) == 1:
         raise PlaceError(
-            place.name, f"has a backup with {name[:80]!r}, which nightshift did not write"
+            place.name, f"has a backup that contains {name[:80]!r}, which nightshift did not write"
         )
     for each in parts:
         part(place.name, each)

@@ -106,8 +106,8 @@ def _class_of(context: MeasuringContext, place: str) -> str:
         if any(_lies_in(place, each) for each in section.places):
             return section.name
     raise UserError(
-        f"{place} does not say which batch of the hub it answers; run `nightshift pack --batch "
-        "ID` on the bench, or list the place in `from` of the bench's [[class]] in "
+        f"{place} does not name the batch that was measured for the hub; run `nightshift pack "
+        "--batch ID` on the bench, or list the place in `from` of the bench's [[class]] in "
         f"{context.file.path}"
     )
 

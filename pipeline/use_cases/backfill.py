@@ -136,7 +136,7 @@ class Backfill:
                 if choice is None:
                     break
                 watcher.note(
-                    f"{choice.line} {choice.label} is next: {choice.why}; "
+                    f"measuring {choice.line} {choice.label} next: {choice.why}; "
                     f"{show_duration(left)} left"
                 )
                 if self._measure(choice, watcher):
@@ -170,7 +170,9 @@ class Backfill:
         for one in load_begun(self.context.results):
             if one.line == gaps.line and one.revision in gaps.labels:
                 place = gaps.labels.index(one.revision)
-                choice = Choice(gaps.line, one.revision, place, "it is begun but not finished")
+                choice = Choice(
+                    gaps.line, one.revision, place, "its measurement was begun but not finished"
+                )
                 if tuple(self.plan(choice).keys()) == one.cells:
                     found.append(choice)
         return found

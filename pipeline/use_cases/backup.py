@@ -64,7 +64,7 @@ def restore_backup(place: str, at: str, config: Path, watcher: Watcher) -> Resto
         names = generations(there)
         name = next((each for each in reversed(names) if each.startswith(at)), None)
         if name is None:
-            known = f"; there are {names[0]} to {names[-1]}" if names and at else ""
+            known = f"; the available backups are {names[0]} to {names[-1]}" if names and at else ""
             raise UserError(f"{place} has no backup{' of ' + at if at else ''}{known}")
         restore_config(there, name, config)
         sources = hub_sources(load_config(config).config, config)

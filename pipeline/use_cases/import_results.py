@@ -135,8 +135,8 @@ def _labelled(values: Sequence[ImportedValue], revision: str) -> list[ImportedVa
     if revision:
         if len(named) > 1:
             raise UserError(
-                f"the files name {plural(len(named), 'revision')}, so --revision can stand for "
-                "none of them; leave it out"
+                f"the files name {plural(len(named), 'revision')}, so --revision does not apply; "
+                "leave it out"
             )
         return [value._replace(revision=revision) for value in values]
     if "" in named:
@@ -154,8 +154,8 @@ def _machine_of(values: Sequence[ImportedValue]) -> str:
     names = sorted({value.machine for value in values})
     if len(names) > 1:
         raise UserError(
-            f"the files are of {plural(len(names), 'machine')} ({', '.join(names)}); import those "
-            "of each machine with a --line of their own"
+            f"the files are from {plural(len(names), 'machine')} ({', '.join(names)}); import the "
+            "files of each machine separately, each with its own --line"
         )
     return names[0]
 

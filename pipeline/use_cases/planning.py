@@ -25,7 +25,7 @@ class PlanningContext(Context):
         if not self.config.line or not self.config.workload:
             raise UserError(
                 f"{self.file.path} has no [[line]] or no [[workload]], so there is nothing to "
-                "measure; add both, or import results with `nightshift import`"
+                "measure; add what is missing, or import results with `nightshift import`"
             )
         check_workloads(self.file)
         return offers_of(self.file)

@@ -191,7 +191,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
         ) from error
     except GithubRefusedError as error:
         raise UserError(
-            f"the result was not reported: {error}; see whether the commit and the pull request "
+            f"the result was not reported: {error}; check that the commit and the pull request "
             f"still exist in {repository}"
         ) from error
     return PublishedPullRequest(subject.name, words, shown)
@@ -218,7 +218,9 @@ def _expected(
         ("machine class", machine_class, reported.machine_class),
     ):
         if wanted and found != wanted:
-            raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")
+            raise RefusedArtifactError(
+                f"the artifact is refused: it was measured for another {name}"
+            )
     return answer
 
 
@@ -243,7 +245,8 @@ def announce_pull_request(context: MeasuringContext, asked: AnnounceRequest) -> 
         return announce_commit(client, repository, asked.target, waiting)
     except (UnavailableError, GithubRefusedError) as error:
         raise UserError(
-            f"the waiting measurement was not shown: {error}; its result is reported all the same"
+            f"the waiting measurement was not shown in a check run: {error}; its result will be "
+            "reported nevertheless"
         ) from error
 
 

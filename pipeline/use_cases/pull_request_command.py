@@ -63,18 +63,18 @@ def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
     client, repository = github_client(context, asked.repository, "write access to actions")
     comment = read_comment(asked.event, repository)
     if comment is None or not is_command(comment.text):
-        return ObeyedCommand(False, "the comment is no command on a pull request")
+        return ObeyedCommand(False, "the comment is not a command on a pull request")
     measuring = MeasuringWorkflow(asked.workflow, asked.branch)
     try:
         return _obeyed(client, repository, measuring, comment)
     except UnavailableError as error:
         raise UserError(
-            f"the command was not obeyed: {error}; write it again in a new comment later"
+            f"the command was not carried out: {error}; write it again in a new comment later"
         ) from error
     except GithubRefusedError as error:
         raise UserError(
-            f"the command was not obeyed: {error}; see whether #{comment.number} and the comment "
-            f"still exist in {repository}"
+            f"the command was not carried out: {error}; check that #{comment.number} and the "
+            f"comment still exist in {repository}"
         ) from error
 
 
@@ -85,7 +85,7 @@ def _obeyed(
     if not may_ask(client, repository, comment.author):
         react(client, repository, comment, REFUSED)
         return ObeyedCommand(
-            False, f"{comment.author} may not write to {repository}, so nothing is done"
+            False, f"{comment.author} may not write to {repository}, so the command is ignored"
         )
     try:
         command = parse_command(comment.text)

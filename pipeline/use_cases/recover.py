@@ -56,8 +56,7 @@ def recover_all(
             event = _asked(context, experiment, regression, fix, left, watcher)
         except (UserError, NotBuiltError) as error:
             _LOG.warning(
-                f"it could not be measured whether regression {regression.fingerprint} is gone: "
-                f"{error}"
+                f"the check whether regression {regression.fingerprint} is gone failed: {error}"
             )
             continue
         if event is not None and stands(context, regression):

@@ -66,8 +66,8 @@ def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Reme
             states[state.cell_key].append(state)
     if not states:
         raise UserError(
-            "no measured cell of this machine's plan is selected; `nightshift plan` lists the "
-            "revisions, and `nightshift table` the steps"
+            "no measured cell of this machine's plan matches these options; `nightshift plan` "
+            "lists the revisions, and `nightshift table` the steps"
         )
     again = [
         Remeasurement(cell, repetition, why)

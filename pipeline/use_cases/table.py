@@ -150,7 +150,7 @@ def all_chosen_tables(context: PlanningContext) -> dict[str, list[Grid]]:
 
 def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:
     if asked.line:
-        raise UserError("a table has columns of its own; leave --line out")
+        raise UserError("--line and columns cannot be combined; leave one of them out")
     if len(asked.chosen) == 1 and ":" not in asked.chosen[0]:
         setup = configured_table(context, asked.chosen[0])
         advice = f"run `nightshift run --table {setup.name}`"
@@ -212,7 +212,7 @@ def _check(layout: str, metric: str) -> None:
     if layout and layout not in LAYOUTS:
         raise UserError(f"there is no layout {layout!r}; {did_you_mean(layout, LAYOUTS)}")
     if layout and metric and not LAYOUTS[layout].any_metric:
-        raise UserError(f"the layout {layout} has metrics of its own; leave --metric out")
+        raise UserError(f"the layout {layout} always shows the same metrics; leave --metric out")
 
 
 def _lines(

@@ -57,7 +57,8 @@ def try_all_layouts(
             _try_one(context, plan, regression, left, watcher)
         except (UserError, NotBuiltError) as error:
             _LOG.warning(
-                f"regression {regression.fingerprint} was not measured in other layouts: {error}"
+                f"regression {regression.fingerprint} was not measured with other layouts of the "
+                f"program: {error}"
             )
 
 

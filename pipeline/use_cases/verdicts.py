@@ -69,7 +69,8 @@ def _of_one(regression: Regression) -> Iterator[None]:
         yield
     except UserError as error:
         _LOG.warning(
-            f"the experiments about regression {regression.fingerprint} are not judged: {error}"
+            f"the experiments about regression {regression.fingerprint} could not be evaluated: "
+            f"{error}"
         )
 
 

@@ -338,7 +338,7 @@ def _culprit(culprit: Culprit, find: Lookup) -> str:
     if not culprit.confirmed:
         # Round down: nothing is certain.
         sure = f"{math.floor(100 * culprit.probability)} %"
-        return f"after {parent} and up to {one} with {sure}{changed}"
+        return f"after {parent} and up to {one} ({sure} probability){changed}"
     subject = f": {cell(culprit.subject)}" if culprit.subject else ""
     others = ", ".join(map(_label, culprit.between[:MOST_BETWEEN]))
     more = len(culprit.between) - MOST_BETWEEN

@@ -102,7 +102,7 @@ def _archive(data: bytes) -> Read:
 
     def read(name: str) -> bytes:
         if name not in names:
-            raise RefusedArtifactError(f"the artifact is refused: the file {name} is missing in it")
+            raise RefusedArtifactError(f"the artifact is refused: it lacks the file {name}")
         member = archive.getinfo(name)
         if member.file_size > LARGEST_MEMBER or member.file_size > RATIO * member.compress_size:
             raise RefusedArtifactError(f"the artifact is refused: its {name} is too large")
@@ -110,9 +110,13 @@ def _archive(data: bytes) -> Read:
             with archive.open(member) as file:
                 found = file.read(LARGEST_MEMBER + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError):
-            raise RefusedArtifactError(f"the artifact is damaged: {name}") from None
+            raise RefusedArtifactError(
+                f"the artifact is damaged: its member {name} cannot be read"
+            ) from None
         if len(found) != member.file_size:
-            raise RefusedArtifactError(f"the artifact is damaged: {name}")
+            raise RefusedArtifactError(
+                f"the artifact is damaged: its member {name} has a wrong size"
+            )
         return found
 
     return read
@@ -125,7 +129,7 @@ def _wrong(member: zipfile.ZipInfo) -> str:
     path = PurePosixPath(name)
     kind = stat.S_IFMT(member.external_attr >> 16)
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\x00-\x1f\x7f]", name):
-        return "a path that leads out of it"
+        return "a path outside of it"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "a link or a device"
     if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKINGS:

@@ -120,7 +120,7 @@ class Client:
             page = self._data(answer)
             listed = page.get(within) if within and isinstance(page, dict) else page
             if not isinstance(listed, list):
-                raise UnavailableError("the answer of GitHub is not a valid list")
+                raise UnavailableError("the response of GitHub is not a valid list")
             yield from listed
             following = re.search(r'<([^>]+)>;\s*rel="next"', answer.headers.get("link", ""))
             if following is None:
@@ -168,7 +168,7 @@ class Client:
                     reason = f"GitHub limits the rate of requests ({self._reason(answer)})"
                     seconds = pause(answer, attempt, self.now) + self._clock.jitter()
                 elif answer.status >= 500:
-                    reason = f"GitHub answers {answer.status}"
+                    reason = f"GitHub returned {answer.status}"
                     self._check_done(method, reason)
                 else:
                     return answer

@@ -145,8 +145,8 @@ def _measure(words: list[str]) -> MeasureCommand:
         name, sign, value = word.partition("=")
         if name not in MeasureCommand._fields or not sign:
             raise UserError(
-                f"{word[:64]!r} is no argument; write {NAME}, {NAME} steps=scan,point-query "
-                f"mode=count, or {NAME} accept REASON"
+                f"{word[:64]!r} is not a valid argument; write {NAME}, {NAME} "
+                f"steps=scan,point-query mode=count, or {NAME} accept REASON"
             )
         if name in given:
             raise UserError(f"{name}= appears twice; write it once")
@@ -210,7 +210,7 @@ def start_measurement(
     """
     pull = read_pull_request(client, repository, number)
     if not pull.open:
-        raise UserError(f"#{number} is closed; open it again to measure it")
+        raise UserError(f"#{number} is closed; reopen it to measure it")
     inputs = {"number": str(number), "base": pull.base, "head": pull.sha}
     if command.steps:
         inputs["steps"] = " ".join(command.steps)

@@ -122,7 +122,7 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
     """Return the commits of a pull request. Raises UserError if it does not exist."""
     pull = _pull(client, repository, number)
     if pull.base is None:
-        raise UnavailableError("the answer of GitHub is not a valid pull request")
+        raise UnavailableError("the response of GitHub is not a valid pull request")
     return PullRequestHead(sha=pull.head.sha, base=pull.base.sha, open=pull.state == "open")
 
 
@@ -175,7 +175,9 @@ def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurem
             "repository, or give another file"
         )
     if event.workflow_run is None:
-        raise UserError(f"{file} is not an event of workflow_run; give that of GITHUB_EVENT_PATH")
+        raise UserError(
+            f"{file} is not a workflow_run event; give the file that GITHUB_EVENT_PATH names"
+        )
     # Events may arrive late, so the state is asked for.
     run = _run(client, repository, str(event.workflow_run.id))
     if run.status == "completed":
@@ -199,7 +201,7 @@ def _run(client: Client, repository: str, number: str) -> _Run:
             f"{repository} has no workflow run {number}; check the id and the repository"
         ) from error
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
+        raise UnavailableError("the response of GitHub is not a valid workflow run") from error
 
 
 def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
@@ -217,7 +219,7 @@ def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") 
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
         raise UserError(
-            f"{file} is not {what} (see {where}); give the file that GITHUB_EVENT_PATH "
+            f"{file} is not {what} (invalid at {where}); give the file that GITHUB_EVENT_PATH "
             f"names{where_from}"
         ) from error
 
@@ -267,8 +269,8 @@ def _of_run(
     number = _NUMBER.search(run.display_title)
     if number is None:
         raise UserError(
-            f"the name of the run {run.id} does not contain its pull request; set run-name in "
-            "its workflow to, for example: nightshift #12 at COMMIT"
+            f"the name of the run {run.id} does not contain the number of its pull request; set "
+            "run-name in its workflow to, for example: nightshift #12 at COMMIT"
         )
     pull = _pull(client, repository, int(number[1]))
     sha = _SHA.search(run.display_title)
@@ -319,4 +321,4 @@ def _read_pull(data: object) -> _Pull:
     try:
         return _Pull.model_validate(data)
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub is not a valid pull request") from error
+        raise UnavailableError("the response of GitHub is not a valid pull request") from error

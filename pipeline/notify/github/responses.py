@@ -97,5 +97,5 @@ def read_as(kind: type[_Answer], data: object, *, written: bool = False) -> _Ans
         return kind.model_validate(data)
     except ValidationError as error:
         raise (UnknownError if written else UnavailableError)(
-            f"the answer of GitHub is not a valid {kind.__name__.lower()}"
+            f"the response of GitHub is not a valid {kind.__name__.lower()}"
         ) from error

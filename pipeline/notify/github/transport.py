@@ -110,7 +110,7 @@ def _parsed(status: int, text: str) -> Any:
         return json.loads(text) if text else None
     except json.JSONDecodeError:
         if status < 400:
-            raise CutError("incomplete answer") from None
+            raise CutError("incomplete response") from None
         return None
 
 

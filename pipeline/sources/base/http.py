@@ -128,7 +128,7 @@ class Site:
             for chunk in answer.iter_content(CHUNK):
                 body += chunk
                 if len(body) > LARGEST_LIST:
-                    raise DamagedError("the answer is far too large")
+                    raise DamagedError("the response is far too large")
             return body
 
     @contextmanager

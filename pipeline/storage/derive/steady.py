@@ -137,7 +137,7 @@ def marks(found: Steadiness) -> tuple[str, ...]:
 def _warming_mark(found: Steadiness) -> str:
     when = f"second {found.warming:.0f} of {found.seconds:.0f} (change point test)"
     if found.after <= 0.0:
-        return f"not steady: throughput ended at {when}"
+        return f"not steady: throughput fell to zero at {when}"
     off = found.before / found.after - 1.0
     size = f"{100 * abs(off):.0f} % {'below' if off < 0 else 'above'} the later level"
     kind = "warming" if off < 0 else "slowing"

@@ -62,5 +62,5 @@ def copy_template(template: Path, folder: Path, account: Account) -> None:
     except StartError as error:
         raise UserError(
             f"the template {template} cannot be copied as the user {account.name} ({error}); "
-            "remove the template, and it is made again"
+            "delete the template: nightshift then creates it again"
         ) from error

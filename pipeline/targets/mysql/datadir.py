@@ -93,7 +93,7 @@ def _system_tables(home: Path) -> str:
     except FileNotFoundError as error:
         raise UserError(
             f"the installation {home} is incomplete: it has no script for the system tables; "
-            "delete this folder and run again, which installs it anew"
+            "delete this folder and run again to reinstall it"
         ) from error
 
 

@@ -78,7 +78,7 @@ def one_of(*choices: str) -> Callable[[OptionValue], OptionValue]:
 
     def read(written: OptionValue) -> OptionValue:
         if written not in choices:
-            raise ValueError(f"there is no {written!r}; {did_you_mean(str(written), choices)}")
+            raise ValueError(f"{written!r} is not valid; {did_you_mean(str(written), choices)}")
         return written
 
     return read

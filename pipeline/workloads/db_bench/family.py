@@ -184,7 +184,7 @@ class DbBench(Family):
         threads = 1 if spec.loads else workload.scale.clients
         operations, seconds = _warmed(reports, warmup, threads)
         if operations >= result.operations or seconds >= result.seconds:
-            raise ValueError(f"the warm-up took all of {step.name}; measure for longer")
+            raise ValueError(f"the warm-up took the whole time of {step.name}; measure for longer")
         histogram = result.histogram
         return StepOutput(
             operations=result.operations - operations,

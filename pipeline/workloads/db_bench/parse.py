@@ -93,7 +93,9 @@ def read_result(text: str, benchmark: str) -> BenchmarkResult:
     """Parse the result of one db_bench benchmark. Raises ValueError if it is incomplete."""
     results = [match for match in _RESULT.finditer(text) if match["name"] == benchmark]
     if len(results) != 1:
-        raise ValueError(f"db_bench printed {len(results) or 'no'} results of {benchmark}")
+        raise ValueError(
+            f"db_bench printed {len(results) or 'no'} results of {benchmark}, but one is expected"
+        )
     result = results[0]
     histogram = _histogram(text[result.end() :])
     # Before 7.0 it printed only the rate; the histogram counts every operation.

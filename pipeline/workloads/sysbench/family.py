@@ -51,13 +51,13 @@ class Sysbench(Family):
     options: tuple[Option, ...] = (
         Option(
             "measure_writes",
-            "measured time of the write steps; that of all steps if not set",
+            "measured time of the write steps; by default that of all steps",
             lambda written: _whole_seconds(duration(written)),
             quick=False,
         ),
         Option(
             "maintain",
-            f'when maintenance is done: "{_ONCE}", between writes and reads, or '
+            f'when maintenance runs: "{_ONCE}", between the write steps and the read steps, or '
             f'"{_AFTER_EVERY_STEP}" that writes',
             one_of(_ONCE, _AFTER_EVERY_STEP),
         ),

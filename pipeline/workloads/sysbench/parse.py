@@ -98,7 +98,10 @@ def _histogram(text: str) -> Histogram:
     for label, lines in Counter(label for label, _ in printed).items():
         edges = _edges_by_label().get(label, [])
         if lines > len(edges):
-            raise ValueError(f"sysbench has no {lines} histogram buckets at {label} ms")
+            raise ValueError(
+                f"sysbench's output is invalid: it has {lines} histogram lines for {label} ms, "
+                "more than there are buckets"
+            )
         first = (len(edges) - lines) // 2
         uppers += edges[first : first + lines]
     return tuple(zip(uppers, (int(count) for _, count in printed), strict=True))

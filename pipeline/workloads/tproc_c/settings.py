@@ -34,9 +34,11 @@ class TprocCSettings(Frozen):
 
 OPTIONS = (
     Option("warehouses", "number of warehouses", whole_number(1)),
-    Option("customers", "customers of a district, 3000 by default", whole_number(10)),
-    Option("items", "items that are sold, 100000 by default", whole_number(100)),
-    Option("driver", "sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)),
+    Option("customers", "customers per district, 3000 by default", whole_number(10)),
+    Option("items", "number of items, 100000 by default", whole_number(100)),
+    Option(
+        "driver", "load generator: sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)
+    ),
 )
 
 
@@ -51,7 +53,10 @@ def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
             if name in values:
                 raise OptionError(
                     name,
-                    (f"HammerDB loads the {name} that TPC-C prescribes; leave this setting out"),
+                    (
+                        f"HammerDB always loads the number of {name} that TPC-C prescribes; leave "
+                        "this setting out"
+                    ),
                 )
     return values
 
