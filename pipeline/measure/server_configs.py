@@ -14,7 +14,7 @@ from pipeline.text.errors import UserError, did_you_mean, first_line
 
 
 def with_memory(machine: Machine, memory: int | None) -> Machine:
-    """Return a machine with no more memory than a workload may use."""
+    """Return the machine with its memory limited to what a workload may use."""
     if memory is None or memory >= machine.memory_bytes:
         return machine
     return machine.model_copy(update={"memory_bytes": memory})

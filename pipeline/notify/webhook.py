@@ -20,14 +20,14 @@ from pipeline.notify.base.preview import Preview, Show
 from pipeline.text.errors import UserError
 
 VERSION = 1
-"""Version of the message format; later additions keep the version."""
+"""Version of the message format; compatible additions do not change it."""
 
 MOST_SHIFTS = 100
 """Maximum number of series of a regression in a message, worst first."""
 
 SHORTEST_SECRET = 8
-"""Minimum length of a value in the address that is treated as a secret: shorter ones are parts of
-other words."""
+"""Minimum length of a value in the address that is treated as a secret: shorter ones may be parts
+of ordinary words."""
 
 SIGNATURE = "X-Nightshift-Signature-256"
 EVENT = "X-Nightshift-Event"

@@ -1,7 +1,7 @@
 """Read all probes once a second while a step runs.
 
-The sampler decides when to read; the thread only runs it beside the step. Clock and wait are
-arguments, so that tests of the schedule need not wait.
+The sampler decides when to read; the thread only runs the sampler at the same time as the step.
+Clock and wait are arguments, so that tests of the schedule need not wait.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Sampler:
         return ProbeSample((began + self._clock()) / 2 - start, values)
 
     def stop(self) -> None:
-        """End :meth:`run` at once."""
+        """End :meth:`run` immediately."""
         self._stopped.set()
 
 
 class SamplerThread:
-    """Takes samples in a thread beside the step."""
+    """Takes samples in a thread while the step runs."""
 
     def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler

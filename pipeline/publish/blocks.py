@@ -50,9 +50,9 @@ def write_blocks(
 ) -> Filled:
     """Add samples to the data folder of a Prometheus, whether it runs or not.
 
-    ``progress`` receives the number of samples in blocks, and the total. Raises UserError, and adds
-    nothing, for a folder that is not writable, a full disk, and a promtool that is missing or
-    fails; ValueError for samples before 1970, which promtool would skip.
+    ``progress`` receives the number of samples written to blocks so far, and the total. Raises
+    UserError, and adds nothing, for a folder that is not writable, a full disk, and a promtool that
+    is missing or fails; ValueError for samples before 1970, which promtool would skip.
     """
     tool = _found(promtool)
     try:

@@ -22,7 +22,7 @@ _PATIENCE = 30.0
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 """SQLite's error codes for a damaged file, a file of another kind, and one with other tables."""
 _PRIMARY = 0xFF
-"""The bits of a code that classify it; the others give details."""
+"""The bits of a SQLite error code that hold its primary code; the other bits give details."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sent (
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS refused (receiver TEXT PRIMARY KEY, samples INTEGER N
 
 
 class GroupCheckpoint(NamedTuple):
-    """What a receiver has of a group of samples: a digest, and how many corrections."""
+    """The state of a group of samples at a receiver: its digest, and the number of corrections."""
 
     digest: str
     correction: int
@@ -47,7 +47,7 @@ class Position:
         self._connection, self._receiver = connection, receiver
 
     def known(self) -> dict[str, GroupCheckpoint]:
-        """Return what the receiver has, by the keys of groups."""
+        """Return the state of each group that the receiver has, by the key of the group."""
         rows = self._connection.execute(
             "SELECT key, digest, correction FROM sent WHERE receiver = ?", (self._receiver,)
         )

@@ -55,9 +55,9 @@ def number(value: float) -> str:
 def timestamp(at: int) -> str:
     """Write milliseconds as seconds, so that Prometheus reads the same milliseconds.
 
-    Prometheus multiplies by 1000 in floating point and truncates. With three decimals, six in a
-    thousand times would therefore lose a millisecond. Adding a quarter of a millisecond prevents
-    this, whatever the rounding.
+    Prometheus multiplies by 1000 in floating point and truncates. With three decimals, 0.6 % of the
+    times would therefore lose a millisecond. Adding a quarter of a millisecond prevents this,
+    whatever the rounding.
     """
     seconds, milliseconds = divmod(abs(at), 1000)
     return f"{'-' if at < 0 else ''}{seconds}.{milliseconds:03}25"

@@ -1,4 +1,4 @@
-"""Published facts that can be withdrawn, as a change that later turns out to be noise."""
+"""Published facts that can be withdrawn, such as a change that later turns out to be noise."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Spool:
         self._database.close()
 
     def add(self, series: Iterable[TimeSeries]) -> None:
-        """Add samples. Raises sqlite3.Error, as when the disk is full."""
+        """Add samples. Raises sqlite3.Error, for example if the disk is full."""
         self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?, ?)", self._rows(series)

@@ -41,7 +41,7 @@ Anchors = Mapping[str, int]
 
 
 class CreepSearch(NamedTuple):
-    """Creep found in series, and the steps that belong to a creep and are not reported alone."""
+    """Creep found in series, and the steps that are part of a creep and not reported separately."""
 
     found: list[Shift]
     absorbed: list[Shift]
@@ -122,8 +122,8 @@ def worse_steps(shift: Shift) -> float:
 def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
     """Return where a series would have the steps that other series of its line show.
 
-    ``others`` are the positions in the other series. If the series shows such a step itself
-    (``own``), the position of its own step is returned.
+    ``others`` are the positions of the steps in other series. If one of the series' own steps
+    (``own``) may be the same step, the position of that one is returned.
     """
     measured = series.measured
     places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
@@ -137,8 +137,8 @@ def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[
 class _SeriesTest(NamedTuple):
     """The test of a series for creep; ``test`` is None if the series is not tested.
 
-    ``steps`` are the shifts of level found in the series, ``later`` is the series from the anchor
-    of its line on.
+    ``steps`` are the shifts of level found in the series, ``later`` is the part of the series from
+    the anchor of its line on.
     """
 
     series: Series
@@ -160,7 +160,7 @@ class _SeriesTest(NamedTuple):
         return cls(series, steps, watch, later, test)
 
     def absorbs(self) -> bool:
-        """Return whether a creep of the series would explain one of its steps better."""
+        """Return whether a creep explains one of the series' steps better than a step does."""
         return self.test is not None and self.test.absorbs([shift.position for shift in self.steps])
 
     def search(self, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:

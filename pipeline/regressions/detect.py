@@ -46,7 +46,11 @@ class Searched(NamedTuple):
 
 
 def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
-    """Return the metrics to search for changes, as ``nightshift.toml`` and imports set them."""
+    """Return the metrics in which detection searches for changes.
+
+    These are the configured metrics, the SLA, instructions if steps are counted, and all metrics of
+    imported lines.
+    """
     counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
     imported = (metric for line in plan.lines for metric in line.metrics)
     metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()), *imported)

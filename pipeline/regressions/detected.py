@@ -21,7 +21,7 @@ FILE = "detected.json"
 """The name of the file with the last detection, in the results folder."""
 
 _OF_THE_JOURNAL = {"regressions": {"__all__": {"state", "recovers", "culprit"}}}
-"""Fields that the file leaves out, because their only source is the journal."""
+"""Fields that the file leaves out, because they come only from the journal."""
 
 
 class Detected(Frozen):

@@ -63,7 +63,7 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
     """Return the shifts of a regression that are clear enough to measure again, largest first.
 
     All of them belong to one cell: that of the largest change, where the cause shows most clearly.
-    If counted changes explain the regression, only they decide the cell, because one run of a
+    If counted changes explain the regression, the cell is chosen among theirs, because one run of a
     counted cell is exact. Only the ``count`` largest shifts of the cell are returned, because they
     share the error probability. With a ``mode``, only changes of that mode count. Raises UserError
     if there is no such change, and if every changed level is zero on one side.
@@ -180,7 +180,7 @@ def _regression(group: Sequence[Shift]) -> Regression:
 def _fingerprint(shift: Shift) -> str:
     """Return the fingerprint of a regression, from the shift whose position is surest.
 
-    A creep is named by its anchor, because each night has another newest revision.
+    A creep is identified by its anchor, because its newest revision changes every night.
     """
     key = shift.series
     end = shift.last_good if shift.kind is RegressionKind.CREEP else shift.first_bad

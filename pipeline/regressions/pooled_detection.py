@@ -20,9 +20,9 @@ SERIES_OF_A_RUN = 2
 """The fewest series to pool."""
 
 WINDOW = 400
-"""Positions of a long line that are searched at once. The windows overlap by half, so every change
-but those at the ends has at least a quarter of a window on either side. The results of a night
-change only the last window, so the others need not be searched again."""
+"""Number of positions of a long line that are searched together. The windows overlap by half, so
+every change but those at the ends has at least a quarter of a window on either side. The results of
+a night change only the last window, so the others need not be searched again."""
 
 Setup = tuple[str, ...]
 
@@ -45,7 +45,7 @@ class Window(NamedTuple):
 def search_window(window: Window) -> Pooled:
     """Search a window for shared changes with :func:`changepoint.pooled`.
 
-    A change has only the series that surely show it.
+    Each change lists only the series that surely show it.
     """
     columns = {str(number): column for number, column in enumerate(window.values.T)}
     found = pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)

@@ -20,8 +20,8 @@ from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
 
 GROWTH = 0.01
-"""Growth of a creep, relative to its anchor, from which a new event is written to the journal. The
-creep of each night ends at another revision, and an event for every night would be useless."""
+"""Growth of a creep, relative to its anchor, that causes a new event in the journal. A creep ends
+at the newest revision, so it changes every night, and an event for every night would be useless."""
 
 
 def reconcile(
@@ -245,8 +245,8 @@ def _places(regression: Regression, plan: Plan) -> Mapping[str, int]:
 def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
     """Return the position of a regression's first bad revision; None if it is unknown.
 
-    If the revision left the line, as after a forced push, the revision after the last good one
-    takes its place.
+    If the revision left the line, for example after a forced push, the revision after the last good
+    one takes its place.
     """
     behind = places.get(change.last_good, len(places)) + 1
     return places.get(change.first_bad, behind if behind < len(places) else None)

@@ -42,9 +42,9 @@ _SET_ASIDE = re.compile(r"\.\d+$")
 class ExperimentOutcome(BaseModel):
     """The outcome of an experiment about a regression, as its file stores it.
 
-    ``at`` is when the experiment ended; a continued or repeated experiment has another outcome.
-    ``environment`` is a rejection too: the machine changed, not the DBMS. ``minutes`` is the time
-    spent on ``blocks`` of runs.
+    ``at`` is when the experiment ended; an experiment that is continued or repeated gets a new
+    outcome. The verdict ``environment`` also rejects the regression: the machine changed, not the
+    DBMS. ``minutes`` is the time spent on ``blocks`` of runs.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -57,7 +57,7 @@ class ExperimentOutcome(BaseModel):
 
     @property
     def event(self) -> EventKind:
-        """The journal event that follows from this outcome, as confirmed or rejected."""
+        """The journal event that follows from this outcome, such as confirmed or rejected."""
         if self.verdict == "environment":
             return EventKind.REJECTED
         return EventKind(self.verdict)
@@ -137,7 +137,7 @@ class RegressionRepository:
         return self.joined(read_detection_of(self._results, plan), at)
 
     def joined(self, detection: Detected, at: datetime) -> Detected:
-        """Return a detection whose regressions have their states of now."""
+        """Return a detection in which regressions have their current states."""
         known = known_regressions(self.events(at))
         stated = tuple(
             restated(one, known[one.fingerprint].regression) if one.fingerprint in known else one
@@ -150,7 +150,8 @@ class RegressionRepository:
 
         Due events are outcomes of experiments that the journal lacks, and expired acknowledgements.
         Raises UserError as :meth:`events` does, and for an event that the state of its regression
-        does not allow, as when another process has written meanwhile. Nothing is appended then.
+        does not allow, for example because another process has written to the journal in the
+        meantime. In these cases, nothing is appended.
         """
 
         def due(happened: list[Event]) -> list[Event]:

@@ -135,8 +135,9 @@ def _shift(
 def first_possible(earliest: int, measured: Ints) -> int:
     """Return the earliest position that may be the first bad revision of a shift.
 
-    ``earliest`` is the first of the ascending ``measured`` positions that may be bad. Series of
-    other machines may have measured positions before it.
+    ``measured`` has the positions of the series in ascending order, ``earliest`` is the first of
+    them that may be bad. Positions between it and the previous measured one may be bad too, if only
+    series of other machines measured them.
     """
     at = int(np.searchsorted(measured, earliest))
     return int(measured[at - 1]) + 1 if at else earliest

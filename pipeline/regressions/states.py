@@ -12,7 +12,8 @@ from pipeline.storage.journal import Event, EventKind
 from pipeline.text.errors import UserError
 
 AS_MEASURED = None
-"""Marks a transition to the last measured state: confirmed or rejected, or else suspected."""
+"""Marks a transition back to the last measured state: confirmed or rejected; without one, to
+suspected."""
 
 _SUSPECTED, _CONFIRMED = RegressionState.SUSPECTED, RegressionState.CONFIRMED
 _REJECTED, _ACKNOWLEDGED = RegressionState.REJECTED, RegressionState.ACKNOWLEDGED

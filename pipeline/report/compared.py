@@ -17,7 +17,8 @@ from pipeline.text.units import plural, show_duration, show_figure, show_percent
 NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
-"""Limit of the smallest visible change (relative): with 1.0, only a doubling would be visible."""
+"""A comparison shows nothing if its smallest visible relative change is at least this; 1.0 is a
+doubling."""
 
 MOST_SAME = 8
 """Maximum number of visible unchanged figures in a pull request; further ones are folded."""

@@ -20,7 +20,7 @@ _HEADS = ("step", "metric", "base", "head", "change", "interval", "verdict")
 
 
 def figures_table(measured: PullRequestRuns, rows: Sequence[FigureVerdict]) -> list[str]:
-    """Return the rows as lines of markdown, in their order; many unchanged ones are folded."""
+    """Return the rows as lines of markdown, in order; many unchanged rows are folded."""
     levels = {each.figure: each for each in measured.levels}
     same = [row for row in rows if row.verdict in NO_NEWS]
     folded = same if len(same) > MOST_SAME else []

@@ -72,7 +72,7 @@ _WHAT_TO_DO = {
         "more about the reason. This check does not block."
     ),
 }
-"""What the reader does next, by outcome."""
+"""What the reader should do next, by outcome."""
 
 _MACHINE_CHANGED = (
     "Base was measured twice, and the two differed although the code is the same. So nothing can "
@@ -80,15 +80,15 @@ _MACHINE_CHANGED = (
     "`/nightshift` to measure again, or `/nightshift mode=count`, which counts instructions "
     "instead of timing and is precise on a noisy machine. This check does not block."
 )
-"""What the reader does next where the machine changed."""
+"""What the reader should do next if the machine changed."""
 
 
 class MessageContext(NamedTuple):
-    """What the text shows beside the measurement; an empty field is left out.
+    """What the text shows in addition to the measurement; an empty field is left out.
 
     ``number`` is the number of the pull request. ``config`` is the path of the configuration file
-    in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the
-    workflow run that measured, ``trends`` the address of the site with older results.
+    in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the workflow
+    run that measured, ``trends`` the address of the site with older results.
     """
 
     number: int | None = None
@@ -98,7 +98,7 @@ class MessageContext(NamedTuple):
 
 
 NO_CONTEXT = MessageContext()
-"""A context for a text that shows nothing beside the measurement."""
+"""A context for a text that shows nothing but the measurement."""
 
 
 def message_of(

@@ -51,7 +51,7 @@ class MeasuredSubject:
     groups: tuple[str, ...] = GROUPS
     """the order of the groups; others follow"""
     caveats: tuple[str, ...] = ()
-    """why columns are not measured alike"""
+    """why columns are not fully comparable"""
 
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
         """Return a table of each metric that has values."""
@@ -256,7 +256,8 @@ def _placed_otherwise(measured: Mapping[str, RunRow]) -> tuple[str, ...]:
 def _measured_on(row: RunRow) -> tuple[Sequence[int], Sequence[int]]:
     """Return the processors that serve clients, and those of the load generator.
 
-    How many more the background work has depends on the configuration.
+    The processors for background work are not compared, because the configuration decides how many
+    there are.
     """
     return row.pinning.get("server", ()), row.pinning.get("client", ())
 

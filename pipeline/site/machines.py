@@ -148,8 +148,8 @@ def _event(event: EnvironmentEvent) -> dict[str, Any]:
 def _ratios(levels: Floats, groups: Iterable[Sequence[int]]) -> Floats:
     """Return how much each run differs from the median of runs of the same binary.
 
-    ``levels`` are the values of steps by runs. Groups of one size are computed at once: a long line
-    has thousands.
+    ``levels`` are the values of steps by runs. Groups of the same size are computed together,
+    because a long line has thousands of groups.
     """
     by_size: dict[int, list[Sequence[int]]] = {}
     for group in groups:

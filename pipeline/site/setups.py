@@ -71,7 +71,7 @@ SHOWN_METRICS = (
     "steal",
     "errors",
 )
-"""The metrics beside the charts, in column order."""
+"""The metrics shown next to the charts, in column order."""
 
 
 class LineSetup(NamedTuple):

@@ -19,7 +19,8 @@ from pipeline.sources.base.git import knows_commit, run_git
 from pipeline.text.errors import UserError
 
 _COMPILED = (".o", ".lo", ".la", ".a", ".so", ".gcda", ".gcno")
-"""Suffixes of compiler output; make would reuse it, although other options made it."""
+"""Suffixes of compiler output; make would reuse such files, although they were built with other
+options."""
 
 _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
 """Files and folders of version control systems."""
@@ -28,7 +29,7 @@ _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
 class SourceTree:
     """A folder of source code; its only version is the hash of its content.
 
-    ``coordinates`` are the folder, then optionally ``#`` and the path in it of a part to leave out.
+    ``coordinates`` are the folder, then optionally ``#`` and a path in the folder to leave out.
     """
 
     name = "tree"

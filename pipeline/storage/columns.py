@@ -30,7 +30,7 @@ _WRITTEN_AGAIN = 0.02
 runs from the store costs less than writing the runs of five years."""
 
 _AT_ONCE = 200_000
-"""Rows to convert at once, some ten megabytes as Python objects."""
+"""Number of rows to convert together, some ten megabytes as Python objects."""
 
 
 class _Setup(NamedTuple):

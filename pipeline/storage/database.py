@@ -36,8 +36,8 @@ _NEWER = (
 )
 
 _PATIENCE = 120
-"""Seconds to wait for another writer of a SQLite store, which holds it for one bundle or a
-migration."""
+"""Seconds to wait for another writer of a SQLite store. A writer locks the store while it writes
+one bundle or migrates the schema."""
 
 _WRITES = "nightshift_writes"
 """The name of the execution option that marks a connection whose transactions write."""

@@ -16,14 +16,17 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States in which a regression that has no report gets none."""
+"""States of a regression in which no report is created, if it has none yet."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
 """States of a regression that never existed (rejected) or no longer exists (resolved)."""
 
 
 class ReportedRegression(NamedTuple):
-    """A regression to report, with the others of its cause; ``new`` if it is the first time."""
+    """A regression to report, with the other regressions that have the same cause.
+
+    ``new`` means that it has no report yet.
+    """
 
     regression: Regression
     beside: tuple[Regression, ...]
@@ -31,7 +34,7 @@ class ReportedRegression(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Whether a regression of this cause still exists; else the report is closed."""
+        """Whether a regression of this cause still exists; otherwise the report is closed."""
         return any(one.state not in GONE for one in (self.regression, *self.beside))
 
 

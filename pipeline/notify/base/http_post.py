@@ -56,10 +56,10 @@ class PostClock(NamedTuple):
 
 
 def check_address(address: str, where: str) -> str:
-    """Return a receiver's address for display, without its secret parts.
+    """Check a receiver's address, and return it for display without its secret parts.
 
-    ``where`` names the place of the setting. Raises UserError, without repeating the address, for
-    an invalid one, one with a password, and one that would send unencrypted beyond this machine.
+    ``where`` names the setting in error messages. Raises UserError, without repeating the address,
+    if it is invalid, contains a password, or would send messages unencrypted to another machine.
     """
     try:
         parts = urlsplit(address)
@@ -112,7 +112,7 @@ class Receiver:
         self._session.auth = _nothing
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send a message; repeat until it is accepted, refused or out of time.
+        """Send a message; retry until it is accepted or refused, or the time limit is reached.
 
         Raises MessageRefusedError and ReceiverUnreachableError.
         """

@@ -99,7 +99,7 @@ class Client:
 
     @property
     def down(self) -> bool:
-        """Whether GitHub failed so that nothing more is requested tonight."""
+        """Whether GitHub failed in such a way that no more requests are sent tonight."""
         return bool(self._down)
 
     def read(self, path: str, **query: Any) -> Any:

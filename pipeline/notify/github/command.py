@@ -28,7 +28,7 @@ NAME = "/nightshift"
 """The first word of a command."""
 
 MAY_ASK = ("admin", "maintain", "write")
-"""Permissions that allow commands: their owners may push a workflow, so could run any code
+"""Permissions that allow commands: whoever has one may push a workflow, and so could run any code
 anyway."""
 
 MODES = ("time", "count")

@@ -94,7 +94,7 @@ class _WorkflowEvent(_WorkflowRun):
 
 
 class MeasuredCommit(Frozen):
-    """The commit that a workflow run measured, as GitHub says, not as the result says.
+    """The commit that a workflow run measured, according to GitHub, not to the uploaded result.
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
@@ -205,8 +205,8 @@ def _run(client: Client, repository: str, number: str) -> _Run:
 def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
     """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
 
-    Raises UserError for another file. Its text says ``what`` the file should be, and ``where_from``
-    a user gets the right one.
+    Raises UserError if the file is unreadable, or is something else. ``what`` (the expected
+    content) and ``where_from`` (where a user gets it) are parts of the error message.
     """
     try:
         return form.model_validate_json(file.read_bytes())

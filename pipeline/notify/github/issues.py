@@ -45,7 +45,7 @@ class DesiredIssue(NamedTuple):
 
     @property
     def culprit_key(self) -> str:
-        """The key of the regression's culprit; empty without a certain one."""
+        """The key of the regression's culprit; empty if none is confirmed."""
         return comments.culprit_key(self.culprit) if self.culprit is not None else ""
 
 
@@ -54,8 +54,8 @@ def desired_issue(
 ) -> DesiredIssue:
     """Return what the issue of a regression should contain.
 
-    The state is resolved when all reported regressions are gone, at least one of them by
-    measurement.
+    The state is resolved if every regression of the report is resolved or rejected, and at least
+    one is resolved.
     """
     regressions = (reported.regression, *reported.beside)
     state = reported.regression.state
@@ -91,8 +91,8 @@ class Issues:
     def create(self, meant: DesiredIssue) -> SinkAction:
         """Create the issue of a regression.
 
-        Raises UnavailableError if it was not created, or if that is unknown; the next attempt then
-        checks first.
+        Raises UnavailableError if the issue was not created, or if this is unknown. In the latter
+        case, the next attempt first checks whether the issue exists.
         """
         fingerprint = meant.notice.fingerprint
         self._record.note(

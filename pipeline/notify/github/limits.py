@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 from pipeline.notify.github.transport import GithubResponse
 
 _WORDS = ("rate limit", "abuse")
-"""Words that distinguish a rate limit from a missing permission: both are 403."""
+"""Words that distinguish a rate limit from a missing permission, because both have the status 403.
+"""
 
 _MINUTE = 60.0
 

@@ -49,7 +49,7 @@ STATES = {
     PullRequestOutcome.COULD_NOT_RUN: "error",
     PullRequestOutcome.NOT_MEASURED: "pending",
 }
-"""The state of a status by outcome; one without a decision is pending."""
+"""The state of a commit status, by outcome; undecided and not measured are pending."""
 
 ATTEMPTS = 3
 """Attempts of a write whose success is unknown, with a check in between. A second check run with
@@ -102,7 +102,7 @@ class PullRequestTopic(NamedTuple):
 
     @property
     def waiting_keys(self) -> frozenset[str]:
-        """The keys of the check run while the measurement waits: its class is unknown then."""
+        """The keys of the check run while the measurement waits and its class is still unknown."""
         found = self.measurement
         less = (self, *self._less_known())
         keys = {each.key for each in less}
@@ -179,7 +179,7 @@ def is_accepted(check: Mapping[str, Any]) -> bool:
 
 
 class _Marked(NamedTuple):
-    """A check run or status as set: its page, our account, whether a regression is accepted."""
+    """The check run or status: its page, our account, and whether the regression is accepted."""
 
     page: str
     author: str
@@ -269,7 +269,7 @@ def _with_annotations(payload: Mapping[str, Any], notes: list[dict[str, Any]]) -
 
 
 def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> list[dict[str, Any]]:
-    """Return notes on the changed metrics for the first file of the pull request."""
+    """Return annotations about the changed metrics, at the first file of the pull request."""
     if not words.notes:
         return []
     found = subject.measurement

@@ -1,7 +1,8 @@
 """The record of our GitHub issues: which exist, and what was written and read last.
 
-``results/github.json`` saves requests. It also holds what GitHub cannot return: that an issue was
-about to be created. Without the record, all issues are found again by their label.
+``results/github.json`` reduces the number of requests. It also holds what GitHub cannot return,
+such as that an issue was about to be created. Without the record, all issues are found again by
+their label.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class IssueRecord(Frozen):
 
     ``number`` is 0 while there is no issue; ``place`` is its address. ``title``, ``body`` (its
     digest) and ``labels`` are the last written ones, empty if unknown; people's edits since then
-    stay until there is news. ``state`` and ``culprit`` are the last reported ones. ``said`` is the
-    last comment on the regression being gone or back, and ``resolved`` counts the reports of it
+    stay until the report changes. ``state`` and ``culprit`` are the last reported ones. ``said`` is
+    the last comment on the regression being gone or back, and ``resolved`` counts the reports of it
     being gone; ``state`` is None while these have to be restored from the comments. ``seen`` is the
     last event read, None if there may be events from before the record. ``updated`` is the time of
     the issue's last change seen, and ``gone`` means that the issue was deleted or moved.
@@ -81,7 +82,7 @@ class RepositoryIssues(Frozen):
 
 
 class _RecordFile(Frozen):
-    """The whole file of records: repositories by their id, which survives a new name."""
+    """The whole file of records: repositories by id, which renaming does not change."""
 
     repositories: dict[str, RepositoryIssues] = Field(default_factory=dict)
 

@@ -17,8 +17,8 @@ _GAP = 2
 def as_text(grid: Grid) -> Text:
     """Return a table as text: heading, legend, rows, footnotes.
 
-    All columns of a section have the same width, as have those of sections with the same heads; a
-    terminal wraps wider lines.
+    All columns of a section have the same width, as have those of sections with the same headings;
+    a terminal wraps wider lines.
     """
     text = Text()
     text.append(f"{grid.heading}\n", style="bold")

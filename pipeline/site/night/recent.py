@@ -16,8 +16,8 @@ SHOWN = 100
 """Maximum number of revisions of a line that is shown whole."""
 
 NEWEST = 25
-"""Number of newest revisions that are shown of a longer line, and maximum number around its
-changes."""
+"""Number of newest revisions shown of a longer line, and maximum number of revisions shown around
+its changes."""
 
 
 Positions = Mapping[str, Sequence[int]]

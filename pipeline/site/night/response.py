@@ -47,9 +47,10 @@ def shares(histogram: Histogram) -> list[float]:
 
 
 def slower(histogram: Histogram) -> list[tuple[float, float]]:
-    """Return which share of operations took longer than each time in milliseconds.
+    """Return the share of operations that took longer, for each of some times in milliseconds.
 
-    The shares are exact at the bounds of the histogram; of neighbouring bounds only some are kept.
+    The times are bounds of the histogram, where the shares are exact. Bounds close to the next
+    higher one are left out.
     """
     left = total = sum(count for _, count in histogram)
     kept: dict[int, tuple[float, float]] = {}

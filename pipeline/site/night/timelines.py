@@ -77,7 +77,7 @@ class Timelines:
         self._found: list[dict[str, Any]] = []
 
     def fields(self, moved: Collection[str]) -> list[int]:
-        """Return which activities of the DBMS changed during a step."""
+        """Return the numbers, in the page's data, of the activities that changed during a step."""
         return [self._field(name) for name in in_order(moved)]
 
     def add(self, run_id: str, step: str, drawn: OverTime, warming: float | None) -> int:

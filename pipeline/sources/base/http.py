@@ -142,7 +142,7 @@ class Site:
             yield answer
 
     def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
-        """Call ``ask`` until it succeeds; retry temporary failures with growing pauses."""
+        """Call ``ask`` until it succeeds; retry temporary failures with increasing delays."""
         wait = BACKOFF
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -26,19 +26,19 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+:~-]*")
 
 
 class Suites(ABC):
-    """Versions of some packages in some releases of Debian, as ``bookworm/7.8.3-2``.
+    """Versions of some packages in some releases of Debian, such as ``bookworm/7.8.3-2``.
 
-    ``coordinates`` are the names of packages, ``@``, and the names of suites, as ``postgresql-15
-    postgresql-17@bookworm trixie``: each package of each suite that has it. If two packages of a
-    suite have the same version, the first one wins. ``addresses`` are those of the archives that
-    may have the suites; by default those of this machine.
+    ``coordinates`` are the names of packages, ``@``, and the names of suites, for example
+    ``postgresql-15 postgresql-17@bookworm trixie``. They select each package of each suite that has
+    it. If two packages of a suite have the same version, the first one wins. ``addresses`` are
+    those of the archives that may have the suites; by default those of this machine.
     """
 
     name = "Debian"
     kind: ClassVar[str]
     wanted: ClassVar[re.Pattern[str]]
-    """Pattern of the names of the files that make up a version; apt leaves other files beside
-    them."""
+    """Pattern of the names of the files that make up a version; apt leaves other files in the same
+    folder."""
 
     def __init__(
         self,
