@@ -71,7 +71,7 @@ class Line(Frozen):
         return list(dict.fromkeys(cell.machine_class for cell in self.cells))
 
     def workloads(self) -> list[Workload]:
-        """Return the workloads of this line, once for every number of clients."""
+        """Return the workloads of this line, one for each number of clients."""
         return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
 
     def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:

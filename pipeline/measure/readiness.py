@@ -21,7 +21,7 @@ from pipeline.text.units import plural
 from pipeline.workloads import find_family
 
 GROUP = "nightshift"
-"""The group that these checks belong to."""
+"""The name of the group that these checks belong to."""
 
 
 def ready(file: ConfigFile) -> Iterator[CheckResult]:

@@ -51,7 +51,7 @@ class Builds(NamedTuple):
 
 
 def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
-    """Make every build that the cells need; builds in the cache take no time.
+    """Return every build that the cells need; make those that are not in the cache.
 
     A failed build does not stop the others.
     """

@@ -75,7 +75,7 @@ class Workload(Frozen):
 
     @cached_property
     def hash(self) -> str:
-        """A digest: workloads with equal digests measure the same."""
+        """A digest of the workload; workloads with equal digests measure the same."""
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
@@ -112,7 +112,7 @@ class Cell(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """The identity of the cell; a cell that has been measured is not measured again."""
+        """The identity of the cell, by which a night knows that the cell was measured before."""
         if self.imported:
             return digest([self.imported, self.revision.label, self.workload.hash])
         control = {"control": self.control.model_dump(mode="json")} if self.control else {}

@@ -95,12 +95,12 @@ class CreepParts(Frozen):
 class Shift(Frozen):
     """A change of one series, from the last good revision to the first bad one.
 
-    ``effect`` is the relative change of the level, ``worse`` whether that is the bad direction.
-    ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
-    ``earliest`` and ``latest`` bound the position with the detector's confidence. For the ``kind``
-    spread, ``before``, ``after`` and the effect refer to the standard deviation. A creep is a shift
-    from its anchor, ``last_good``, to the newest revision, ``first_bad``, with its ``parts``;
-    reported steps are no part of it, and ``after`` is the level without them.
+    ``effect`` is the relative change of the level, ``worse`` is true if the change is in the bad
+    direction. ``first_bad`` is the first revision at the new level, ``last_good`` the one before
+    it; ``earliest`` and ``latest`` bound the position with the detector's confidence. For the
+    ``kind`` spread, ``before``, ``after`` and the effect refer to the standard deviation. A creep
+    is a shift from its anchor, ``last_good``, to the newest revision, ``first_bad``, with its
+    ``parts``; reported steps are not part of it, and ``after`` is the level without them.
     """
 
     series: SeriesKey

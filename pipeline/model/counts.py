@@ -72,7 +72,7 @@ class StepCounts(Frozen):
 
     @property
     def large_functions(self) -> tuple[FunctionCost, ...]:
-        """The functions that execute a noticeable share of the instructions themselves."""
+        """The functions that themselves execute at least ``LEAST_SHARE`` of the instructions."""
         least = LEAST_SHARE * self.instructions
         return tuple(each for each in self.functions if each.self_cost >= least)
 

@@ -72,7 +72,7 @@ class Pinning(Frozen):
 
 
 class FieldKind(StrEnum):
-    """What a sampled value is: a counter that only grows, or a gauge to be used as it is."""
+    """The kind of a sampled value: a counter that only grows, or a gauge."""
 
     COUNTER = "counter"
     GAUGE = "gauge"

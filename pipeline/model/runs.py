@@ -13,7 +13,7 @@ from pipeline.model.cells import Control, Step, Workload
 from pipeline.model.machines import Machine, Pinning
 
 BUNDLE_SCHEMA = 2
-"""Version of the bundle layout that this code writes, and the newest it reads."""
+"""Version of the bundle layout that this code writes; bundles of newer versions cannot be read."""
 
 
 class StepStatus(StrEnum):
@@ -70,8 +70,8 @@ _SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb", "s
 def column_name(target: str, label: str, options: str, config: str) -> str:
     """Return the published name of a build with a configuration: ``pg1711_official.x10a_c2r24``.
 
-    ``label`` is the revision's, ``options`` the build's, ``config`` the configuration's name.
-    Imported results have no configuration and keep their name.
+    ``label`` is the name of the revision, ``options`` that of the build options, ``config`` that of
+    the configuration. Imported results have no configuration and keep their published name.
     """
     if not config:
         return label

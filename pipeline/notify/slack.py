@@ -35,7 +35,7 @@ _HAPPENED = {
     ChangeKind.JOINED: "another regression with the same cause",
     ChangeKind.REOPENED: "reopened",
 }
-"""Additions to the title by the kind of change."""
+"""Text added to the title, by the kind of change."""
 
 
 class SlackSink(MessageSink):

@@ -117,7 +117,7 @@ def payload_of(message: Message, at: datetime) -> dict[str, Any]:
 
 
 def _as_json(regression: Regression) -> Any:
-    """Return a regression as JSON, with only the worst of its series, and how many there are."""
+    """Return a regression as JSON, with only its worst series, and how many series it has."""
     kept = regression.model_copy(update={"shifts": regression.shifts[:MOST_SHIFTS]})
     # The model itself writes infinities, which JSON lacks, as texts.
     return json.loads(kept.model_dump_json()) | {"series": len(regression.shifts)}

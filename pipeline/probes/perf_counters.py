@@ -150,7 +150,7 @@ class PerfCounters:
 
 
 def _scaled(value: int, enabled: int, counted: int) -> float:
-    """Return a count, extrapolated if the counter was active for only a part of the time."""
+    """Return a count; it is extrapolated if the counter was active only part of the time."""
     return value * enabled / counted if counted else 0.0
 
 

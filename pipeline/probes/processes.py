@@ -39,7 +39,7 @@ class ProcessTree:
     """
 
     def __init__(self, name: str, pid: int, tree: Tree | None = None) -> None:
-        """Watch the process ``pid``; ``name`` (server, client) begins the field names.
+        """Watch the process ``pid``; ``name`` (server, client) is the prefix of the field names.
 
         Reads the files of ``tree``, by default this machine's.
         """

@@ -23,7 +23,7 @@ disappear when it closes, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:
-    """Return at which seconds of a step its samples are taken."""
+    """Return the times, in seconds since the start of a step, at which samples are taken."""
     last = max(seconds - early, 0.0)
     count = int(last / interval)
     moments = [index * interval for index in range(count + 1)]

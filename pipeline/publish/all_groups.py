@@ -69,7 +69,7 @@ def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
 
 
 def closing(pipeline: str, at: datetime, reaped: datetime | None) -> list[TimeSeries]:
-    """Return the last series to send: the times of the publishing and of the last reaping."""
+    """Return the last series to send: when this was published, and when the reaper last ran."""
     sent = [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
     if reaped is not None:
         sent.append(_now("reap_timestamp_seconds", pipeline, at, reaped.timestamp()))

@@ -1,6 +1,7 @@
 """The record of what a receiver has: nothing is sent twice, and sending can resume.
 
-A SQLite file beside the store, not in it: rebuilding the store does not change what a receiver has.
+The record is a SQLite file next to the store, not in it, because rebuilding the store does not
+change what a receiver has.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from pipeline.text.errors import UserError
 
 FILE = "published.db"
-"""The file name in the results folder."""
+"""The file in the results folder with the records of all receivers."""
 
 _PATIENCE = 30.0
 """Seconds to wait for another nightshift that publishes from the same folder."""

@@ -124,7 +124,7 @@ def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
 
 
 def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
-    """Yield the values of runs that are published.
+    """Yield those values of the runs that are published.
 
     For a step that failed its SLA, these are only the metrics of the SLA: its other figures were
     measured under another load.

@@ -13,7 +13,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def exposition(samples: Iterable[tuple[Labels, TimedValue]]) -> Iterator[str]:
-    """Yield samples as OpenMetrics text; samples of a name must follow each other.
+    """Yield samples as OpenMetrics text; all samples of one name must be consecutive.
 
     Raises ValueError if a name recurs after another one.
     """
@@ -44,7 +44,7 @@ def selector(labels: Labels) -> str:
 
 
 def number(value: float) -> str:
-    """Write a value with as few digits as keep it exact."""
+    """Write a value with the fewest digits that represent it exactly."""
     if math.isfinite(value):
         return repr(float(value))
     if math.isnan(value):

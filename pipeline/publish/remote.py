@@ -41,7 +41,7 @@ LONGEST_WAIT = 30.0
 SEARCHES = 5000
 """Maximum number of requests to find refused samples: enough to check each sample of a night."""
 REASONS = 3
-"""Number of different refusals to report."""
+"""Maximum number of different reasons for refusals to report."""
 
 _HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 
 class RemoteWriteError(UserError):
-    """Samples cannot be sent to a receiver; ``written`` says which were sent before."""
+    """Samples cannot be sent to a receiver; ``written`` says how many were sent before."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Publish values at the time of their revision: medians of its runs, and relative QPS."""
+"""Publish values at the time of a revision: medians of its runs, and relative QPS."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Spool:
                 yield at // self._span, name, place, at, value
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return which spans of time have samples, and how many, in order."""
+        """Return the spans of time that have samples, in order, with the number of samples."""
         return self._database.execute(
             "SELECT span, count(*) FROM sample GROUP BY span ORDER BY span"
         ).fetchall()

@@ -37,7 +37,7 @@ ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionSt
 """States of a creep whose newest revision is the next anchor of its line."""
 
 Anchors = Mapping[str, int]
-"""The position of each line's anchor, by the line's name; 0 if it is missing."""
+"""The position of each line's anchor, by the line's name; 0 for a line that is missing here."""
 
 
 class CreepSearch(NamedTuple):
@@ -111,7 +111,8 @@ def find_creep(
 def worse_steps(shift: Shift) -> float:
     """Return the loss, as a fraction, that reported steps within a creep already explain.
 
-    A comparison of the two ends measures the creep together with these steps.
+    A comparison of the anchor with the newest revision measures the creep together with these
+    steps.
     """
     parts = shift.parts.contributions if shift.parts is not None else ()
     steps = [each.effect for each in parts if each.step]
@@ -232,7 +233,10 @@ def _day(since: str) -> date | None:
 
 
 def _first_since(line: Line, since: str, day: date | None) -> int | None:
-    """Return the position of the anchor that the configuration names; None if it names none."""
+    """Return the position of ``since`` or, if it is a date, of the first revision from ``day`` on.
+
+    None if the line has no such revision.
+    """
     if day is None:
         return line.positions.get(since)
     return next(

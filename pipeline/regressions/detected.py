@@ -45,7 +45,7 @@ def save_detected(detected: Detected, results: Path) -> Path:
 
 
 def read_detection(results: Path) -> Detected | None:
-    """Load the last detection, whatever its plan; None if there is none.
+    """Load the last detection, even of another plan; None if there is none.
 
     Raises UserError when the file is damaged.
     """

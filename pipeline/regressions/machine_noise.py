@@ -41,7 +41,7 @@ def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
 
 
 def _groups(key: SeriesKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the machine, step and metric, and the machine and metric, of a series."""
+    """Return two group keys of a series: machine, step and metric; machine and metric."""
     machine = (key.machine_class, key.metric)
     return (*machine, key.workload, key.step, key.group), machine
 

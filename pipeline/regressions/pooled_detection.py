@@ -17,7 +17,7 @@ from pipeline.regressions.shifts import MOST_LOST, first_possible
 from pipeline.storage.series import Floats, Ints, Series
 
 SERIES_OF_A_RUN = 2
-"""The fewest series to pool."""
+"""Minimum number of series to pool."""
 
 WINDOW = 400
 """Number of positions of a long line that are searched together. The windows overlap by half, so
@@ -168,7 +168,7 @@ def _table(group: Sequence[Series]) -> tuple[Floats, Ints]:
 
 
 def _known(shared: Shift, own: Iterable[Shift]) -> bool:
-    """Whether detection has already found this change in a series by itself."""
+    """Whether detection has already found this shared change in a single series."""
     return any(shift.earliest <= shared.latest and shared.earliest <= shift.latest for shift in own)
 
 

@@ -91,7 +91,7 @@ def read_outcomes(results: Path) -> dict[str, ExperimentOutcome]:
 
 
 class RegressionRepository:
-    """All regressions and improvements of a results folder, with their states now."""
+    """All regressions and improvements of a results folder, with their present states."""
 
     def __init__(self, results: Path) -> None:
         self._results = results
@@ -121,7 +121,7 @@ class RegressionRepository:
         return dict(sorted(known.items(), key=lambda item: (item[1].regression.line, item[0])))
 
     def detection(self, at: datetime) -> Detected | None:
-        """Return the last detection, whatever its plan; None if there is none.
+        """Return the last detection, even of another plan; None if there is none.
 
         Raises UserError as :meth:`known` does.
         """
@@ -167,11 +167,11 @@ class RegressionRepository:
         self._journal.extend(due)
 
     def record_pending(self, at: datetime) -> None:
-        """Append what the journal lacks: outcomes of experiments, expiries."""
+        """Append what the journal lacks: outcomes of experiments, and expired acknowledgements."""
         self.record((), at)
 
     def _pending(self, happened: Sequence[Event], at: datetime) -> list[Event]:
-        """Return the outcomes and expiries that are not in the journal yet."""
+        """Return the events that the journal lacks: outcomes of experiments, and expiries."""
         known = known_regressions(happened)
         pending = []
         for name, outcome in read_outcomes(self._results).items():
@@ -200,5 +200,5 @@ def _event_of(name: str, outcome: ExperimentOutcome) -> Event:
 
 
 def _is_taken(regression: KnownRegression, name: str, outcome: ExperimentOutcome) -> bool:
-    """Whether the journal has this outcome already, whatever people decided since."""
+    """Whether the journal has this outcome already, even if people decided otherwise since."""
     return any(event.experiment == name and event.at == outcome.at for event in regression.events)

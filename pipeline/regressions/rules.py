@@ -53,7 +53,7 @@ class Rules:
         self._rules = sorted(rules, key=lambda rule: specificity(rule.pattern))
 
     def unmuted(self, series: Sequence[Series]) -> list[Series]:
-        """Return the series that nobody has muted."""
+        """Return the series that are not muted."""
         return [one for one in series if not self.settings_of(one.key, len(series)).mute]
 
     def settings_of(self, key: SeriesKey, series: int) -> DetectionSettings:

@@ -50,7 +50,7 @@ class SearchCache:
         self._used: dict[str, Any] = {}
 
     def once(self, parts: Parts, compute: Callable[[], Any]) -> Any:
-        """Return the result of ``compute``, from the cache if one has equal ``parts``.
+        """Return the result of ``compute``, or a cached result that has equal ``parts``.
 
         ``parts`` begin with the name of the computation; its result consists of JSON values.
         """
@@ -93,7 +93,7 @@ def _code() -> str:
 
 
 def _load(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the cached results; none if the file is missing, damaged or of other program code."""
+    """Return the cached results; none if the file is missing, damaged or of another version."""
     try:
         tree = json.loads(path.read_bytes())
         if tree["code"] == _code():

@@ -24,7 +24,7 @@ intervals from a normal approximation are clipped at this limit."""
 
 
 class KnownNoise(NamedTuple):
-    """The noise of a series as learned from other series; None where they do not show it.
+    """The noise of a series as learned from other series; None where that is impossible.
 
     ``shared`` is the noise of a single value, for short series. ``autocorrelation`` is the
     correlation between neighbouring nights.
@@ -35,7 +35,7 @@ class KnownNoise(NamedTuple):
 
 
 NOTHING_SHARED: KnownNoise = KnownNoise()
-"""Nothing is known from other series: a series is judged by its own noise."""
+"""Nothing is known from other series, so a series is judged by its own noise."""
 
 
 def detect_in(

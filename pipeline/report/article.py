@@ -29,8 +29,8 @@ EVIDENCE = ("cpu_us/o", "cs/o", "rKB/o", "wKB/o", "instructions/o")
 switches, I/O."""
 
 _MOST_SETTINGS = 40
-"""Maximum number of rows in a table of changed settings; a longer one says how many it leaves
-out."""
+"""Maximum number of rows in a table of changed settings; a longer table states how many rows it
+leaves out."""
 
 
 class ArticleColumn(NamedTuple):

@@ -21,7 +21,7 @@ _BLIND = 1.0
 doubling."""
 
 MOST_SAME = 8
-"""Maximum number of visible unchanged figures in a pull request; further ones are folded."""
+"""Maximum number of unchanged figures that a pull request shows; further ones are folded."""
 
 MOST_FUNCTIONS = 5
 """Maximum number of functions of a changed step in a pull request: the largest parts of its
@@ -147,7 +147,7 @@ def as_markdown(comparison: TwoSideComparison) -> str:
 
 
 def _table(rows: Sequence[FigureVerdict]) -> list[str]:
-    """Return compared metrics as a markdown table; bold ones fail a gate."""
+    """Return compared metrics as a markdown table; those that ``--gate`` fails on are bold."""
     if not rows:
         return []
     lines = [f"| {' | '.join(_HEADS)} |", "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |"]

@@ -1,4 +1,4 @@
-"""The figures of a measured pull request as a table: both levels, the change, the verdict."""
+"""The figures of a measured pull request as a table: levels of base and head, change, verdict."""
 
 from __future__ import annotations
 

@@ -173,7 +173,10 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
 
 
 def _links(context: MessageContext, *, graphs: bool = False) -> list[str]:
-    """Return the links to run and trends; ``graphs`` says that the run has flame graphs."""
+    """Return the links to the workflow run and to the trends.
+
+    ``graphs`` says that the run has flame graphs.
+    """
     parts = (
         "run, log, flame graphs and raw measurements" if graphs else "run, log and raw measurements"
     )
@@ -205,7 +208,7 @@ def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
 
 
 def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
-    """Return the command that measures the steps again that changed most.
+    """Return the command that measures again the steps that changed most.
 
     It runs in a clone of the repository that has both commits.
     """

@@ -19,7 +19,7 @@ class Column(Frozen):
 
 
 class TableRow(Frozen):
-    """One row of a table: a step with its values; None if it was not measured or failed."""
+    """One row of a table: a step, and its values, which are None where it failed or did not run."""
 
     step: str
     values: tuple[float | None, ...]

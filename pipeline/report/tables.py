@@ -34,8 +34,8 @@ class MeasuredSubject:
 
     ``title`` distinguishes it from the line's other subjects; ``name`` omits the number of clients.
     ``columns`` are the revisions with results. ``base`` is set if values were published relative to
-    it. ``metrics`` are those of an imported line; for a measured one they are unknown beforehand,
-    and empty.
+    it. ``metrics`` are those of an imported line; for a measured line they are not known
+    beforehand, and ``metrics`` is empty.
     """
 
     line: str
@@ -78,7 +78,7 @@ class MeasuredSubject:
         return SLA_SIGN * failed + MARK_SIGN * marked
 
     def notes(self) -> tuple[str, ...]:
-        """Return the footnotes: remarks about steps of revisions; equal ones once."""
+        """Return the footnotes: remarks on steps (equal ones combined), and caveats."""
         at: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
             footnotes = [(MARK_SIGN, mark) for mark in remark.marks]
@@ -230,7 +230,7 @@ def _chosen_subject(
 
 
 def _distinct(subjects: Sequence[MeasuredSubject]) -> list[MeasuredSubject]:
-    """Return subjects; where names repeat, their titles include the number of clients."""
+    """Return the subjects; where names are equal, titles include the number of clients."""
     names = [subject.name for subject in subjects]
     return [
         replace(

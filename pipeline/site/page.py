@@ -72,7 +72,7 @@ def render(
     loads: bool = False,
     **facts: Any,
 ) -> str:
-    """Fill a template to a whole page; all values are escaped.
+    """Render a template as a whole page; all values are escaped.
 
     ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
     they read. With ``loads`` they may load other scripts, which are files in the same folder as the
@@ -96,7 +96,7 @@ def render(
 
 
 def render_part(template: str, **facts: Any) -> Markup:
-    """Fill a template to a part of a page."""
+    """Render a template as a part of a page."""
     return Markup(_environment().get_template(template).render(facts))  # noqa: S704 # Escaped there.
 
 

@@ -72,7 +72,7 @@ class CachedVersions:
         return versions
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Download a version from the source itself."""
+        """Download a version from the wrapped source."""
         return self._source.fetch(version, cache)
 
     def _read(self) -> RememberedVersions | None:

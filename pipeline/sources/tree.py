@@ -49,8 +49,8 @@ class SourceTree:
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Write the files of the folder to a tar file.
 
-        Raises UserError if the content no longer has the hash ``version``: the measured state must
-        be the named one.
+        Raises UserError if the content no longer has the hash ``version``: only the code that
+        ``version`` names may be measured.
         """
         cache.mkdir(parents=True, exist_ok=True)
         path = cache / f"tree-{version[:16]}.{os.getpid()}.tar"

@@ -85,7 +85,7 @@ def bundle_path(folder: Path, run_id: str) -> Path:
 
 
 def list_bundles(folder: Path) -> Iterator[Path]:
-    """Yield the complete bundles of a folder, by name, without those of repeated attempts."""
+    """Yield the complete bundles of a folder, by name, without those of disturbed attempts."""
     yield from (path for path in list_all(folder) if _ATTEMPT.search(path.name) is None)
 
 

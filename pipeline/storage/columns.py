@@ -253,7 +253,7 @@ def _runs(
 
 
 def _calm(positions: Ints, disturbed: Mask) -> Mask:
-    """Return which values count: disturbed ones only if there is no undisturbed one."""
+    """Return which values count: disturbed ones only at positions without an undisturbed one."""
     if not disturbed.any():
         return ~disturbed
     return ~(disturbed & np.isin(positions, positions[~disturbed]))

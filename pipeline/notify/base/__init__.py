@@ -117,8 +117,8 @@ class PullRequestReader(Protocol):
 class Sink(Protocol):
     """A place where regressions are reported: files, GitHub, a webhook or Slack.
 
-    A sink is idempotent, and it retries failures the next time. It raises UserError for
-    configuration mistakes only, never because a service is unavailable.
+    A sink is idempotent, and it retries what failed when it is called again. It raises UserError
+    for configuration mistakes only, never because a service is unavailable.
     """
 
     name: str
@@ -130,6 +130,6 @@ class Sink(Protocol):
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Report new regressions in this sink, and update the reports of known ones.
 
-        ``suspected`` includes regressions that no experiment confirmed.
+        With ``suspected``, regressions that no experiment has confirmed are reported too.
         """
         ...

@@ -44,11 +44,11 @@ def choose(
     """Return the regressions to report, grouped by cause.
 
     ``known`` are the fingerprints of reported regressions; their reports are updated in every
-    state. For a cause without a report, the first unsettled regression is chosen that is confirmed
-    or, with ``suspected``, suspected. A regression at equal instructions is skipped unless there is
-    proof that the code is the cause. Improvements are never reported, not even beside a regression.
-    Regressions with one cause share a report, unless they had separate reports before the cause was
-    known.
+    state. For a cause without a report, the first confirmed regression is chosen; with
+    ``suspected``, the first that is confirmed or suspected. A slowdown at equal instructions is
+    skipped unless there is proof that the code is the cause. Improvements are never reported, not
+    even together with a regression. Regressions with one cause share a report, unless they had
+    separate reports before the cause was known.
     """
     needless = SETTLED if suspected else SETTLED | {RegressionState.SUSPECTED}
     chosen = []

@@ -18,7 +18,7 @@ from pipeline.storage.journal import now
 from pipeline.text.units import plural
 
 FILE = "delivered.jsonl"
-"""The file name in the results folder."""
+"""The file in the results folder that records deliveries."""
 
 
 class ChangeKind(StrEnum):
@@ -36,7 +36,7 @@ class ChangeKind(StrEnum):
 
 
 class ReportedState(Frozen):
-    """What the last message said of a regression: its state and its culprit."""
+    """What the last message said about a regression: its state and its culprit."""
 
     states: dict[str, RegressionState]
     culprit: str = ""
@@ -61,7 +61,7 @@ class Delivered(Frozen):
 
 
 class Message(NamedTuple):
-    """A message about one change of a regression. Its ``id`` is the same when it is sent again."""
+    """A message about one change of a regression. A repeated message has the same ``id``."""
 
     id: str
     change: RegressionChange

@@ -87,8 +87,8 @@ def _is_loopback(host: str) -> bool:
 class Receiver:
     """An HTTP address that messages are sent to; error messages call it by ``name``.
 
-    ``secrets`` are removed from everything reported of its responses; a secret address is one of
-    them. ``where`` names the place of the address setting.
+    ``secrets`` are texts that are never shown, even if a response contains them; a secret address
+    is one of them. ``where`` names the setting with the address in error messages.
     """
 
     def __init__(
@@ -186,5 +186,5 @@ class Receiver:
 
 
 def _nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Leave a request as it is, so that passwords in ~/.netrc are not sent."""
+    """Return a request unchanged, so that passwords in ~/.netrc are not sent."""
     return request

@@ -107,7 +107,7 @@ class Pages(NamedTuple):
     grafana: str = ""
 
     def links(self, series: SeriesKey) -> list[Link]:
-        """Return the web pages that show a series, or all regressions."""
+        """Return the links to the published pages that show a series: report, trends, Grafana."""
         found = []
         if self.report:
             found.append(Link(name="report", address=f"{self.report}#found"))

@@ -102,7 +102,7 @@ def _accepted(client: Client, place: str, sha: str, target: str) -> bool:
 
 
 def _reason(text: str) -> str:
-    """Return the reason of a comment that accepts; empty for other comments."""
+    """Return the reason in a comment that accepts a regression; empty for other comments."""
     if not is_command(text):
         return ""
     try:

@@ -37,7 +37,7 @@ _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Read = Callable[[str], bytes]
-"""Returns a member by name. Raises RefusedArtifactError."""
+"""Returns the content of a member of the artifact, by name. Raises RefusedArtifactError."""
 
 
 class RefusedArtifactError(Exception):
@@ -69,7 +69,7 @@ def packed_in(place: Path) -> Path:
 
 
 def _folder(place: Path) -> Read:
-    """Read an uploaded result that another program has unpacked; refuse links and unknown names."""
+    """Return a reader of an unpacked result, which refuses links and unknown names."""
     return lambda name: _bytes(place / name, LARGEST_MEMBER)
 
 

@@ -94,7 +94,7 @@ class Client:
 
     @property
     def settled_by(self) -> datetime:
-        """Return when a request sent now has certainly ended, by GitHub's clock."""
+        """Return the time, by GitHub's clock, at which a request sent now has certainly ended."""
         return self.now + timedelta(seconds=self._section.patience) + SETTLED
 
     @property

@@ -34,7 +34,8 @@ anyway."""
 MODES = ("time", "count")
 
 STEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,63}")
-"""The names of steps that a command may contain; none has a meaning to a shell."""
+"""The names of steps that a command may contain; none contains a character that is special to a
+shell."""
 
 MOST_STEPS = 50
 """Maximum number of steps in a command."""
@@ -168,8 +169,8 @@ def _measure(words: list[str]) -> MeasureCommand:
 def may_ask(client: Client, repository: str, login: str) -> bool:
     """Whether somebody may write to the repository.
 
-    The author association of a comment does not decide it: it calls people with read access
-    collaborators, and does not show private memberships.
+    The author association of a comment is not enough: people with read access are collaborators
+    too, and private memberships are not shown.
     """
     try:
         found = client.read(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission")

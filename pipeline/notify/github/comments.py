@@ -22,7 +22,7 @@ _ROOM = 4000
 
 
 class KeyedComment(NamedTuple):
-    """A comment on an issue, with a key by which it is written only once."""
+    """A comment on an issue, with a key that prevents writing it twice."""
 
     key: str
     text: str

@@ -53,7 +53,7 @@ class Finder:
             self._record.note_all(surveyed=True)
 
     def settle(self) -> None:
-        """Find out whether issues were created although GitHub's answer was lost.
+        """Find out whether requests whose answer was lost have created issues.
 
         A missing issue whose request may still be in progress stays undetermined.
         """

@@ -185,9 +185,10 @@ class _IssueUpdate:
         return self._record.entry(self._fingerprint)
 
     def write(self) -> None:
-        """Write title, text and labels of an issue if they differ from before.
+        """Write title, text and labels of an issue if they differ from those written last.
 
-        People's edits since then stay as long as there is nothing new to write.
+        What people have edited since then is not overwritten as long as there is nothing new to
+        write.
         """
         entry, meant, issue = self._entry, self._meant, self._issue
         changes = {}
@@ -230,7 +231,7 @@ class _IssueUpdate:
         self._note(state=meant.state)
 
     def _resolve(self) -> None:
-        """Comment that a regression is gone and close its issue, unless people use it."""
+        """Comment that a regression is gone, and close its issue unless people still use it."""
         time = self._entry.resolved + 1
         stays = self._stays() if self._issue.state == "open" else ""
         self._comment_once(comments.resolved(self._meant.notice, time, stays))
@@ -301,7 +302,7 @@ class _IssueUpdate:
         self._note(**{"saying": None, kind: key})
 
     def _settle(self) -> None:
-        """Find out whether a comment exists although GitHub's answer was lost."""
+        """Find out whether a request whose answer was lost has written a comment."""
         saying = self._entry.saying
         if saying is None:
             return
@@ -314,7 +315,7 @@ class _IssueUpdate:
             self._note(saying=None)
 
     def _recall(self) -> None:
-        """Restore what was reported on an issue from our comments there."""
+        """Restore what was last reported on an issue, from nightshift's own comments there."""
         keys = [comments.key_of(one) for one in self._read_comments() if self._is_ours(one)]
         turns = [key for key in keys if key and not comments.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")

@@ -28,7 +28,7 @@ DESCRIPTION_ROOM = 140
 """Maximum length of the description of a status on GitHub, in characters."""
 
 NAME = "nightshift"
-"""The name, or its prefix, of checks and statuses."""
+"""The name of check runs and statuses, or the beginning of their names."""
 
 CONCLUSIONS = {
     PullRequestOutcome.PASSED: "success",
@@ -38,8 +38,8 @@ CONCLUSIONS = {
     PullRequestOutcome.COULD_NOT_RUN: "action_required",
     PullRequestOutcome.NOT_MEASURED: "neutral",
 }
-"""The conclusion of a check run by outcome. GitHub lets a required check with the conclusion
-neutral pass, so a failure that the pull request did not cause does not block it."""
+"""The conclusion of a check run by outcome. A required check whose conclusion is neutral passes on
+GitHub, so a failure that the pull request did not cause does not block it."""
 
 STATES = {
     PullRequestOutcome.PASSED: "success",
@@ -52,8 +52,9 @@ STATES = {
 """The state of a commit status, by outcome; undecided and not measured are pending."""
 
 ATTEMPTS = 3
-"""Attempts of a write whose success is unknown, with a check in between. A second check run with
-the same name hides the first; a second comment is deleted."""
+"""Maximum number of attempts at a write whose success is unknown; before each retry, nightshift
+checks whether it succeeded. A second check run with the same name hides the first; a second comment
+is deleted."""
 
 _BEFORE = {
     PullRequestOutcome.REGRESSION: "",
@@ -64,7 +65,7 @@ _BEFORE = {
 } | dict.fromkeys(
     WITHOUT_RESULT, "An earlier commit was slower; whether this one is, too, is **not known**."
 )
-"""The first line, by outcome, of a comment that reported a regression before."""
+"""First line, by outcome, of the new text of a comment that reported a regression before."""
 
 
 class Way(StrEnum):
@@ -248,8 +249,8 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Mar
 def _hide_provisional(client: Client, subject: PullRequestTopic, number: int) -> None:
     """Rename our earlier check runs to this one's name: GitHub shows only the newest of a name.
 
-    They are left from a measurement that was cancelled, or that failed before its machine class was
-    known.
+    These check runs are left from a measurement that was cancelled, or that failed before its
+    machine class was known.
     """
     for each in _our_checks(client, subject):
         if each["name"] in subject.provisional_names and int(each["id"]) < number:

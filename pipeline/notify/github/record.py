@@ -21,7 +21,7 @@ from pipeline.model import Frozen, RegressionState
 from pipeline.text.errors import UserError
 
 FILE = "github.json"
-"""The file name in the results folder."""
+"""The file in the results folder with the record of issues."""
 
 _LOCK = "github.lock"
 
@@ -29,8 +29,8 @@ _LOCK = "github.lock"
 class Intent(Frozen):
     """What is about to be sent to GitHub and must not be sent twice.
 
-    ``until`` is when the request is certainly no longer in progress. For a comment, ``key`` is its
-    marker; for an issue, ``after`` is an issue number already in use.
+    ``until`` is a time at which the request is certainly no longer in progress. For a comment,
+    ``key`` is its marker; for an issue, ``after`` is an issue number already in use.
     """
 
     until: datetime
@@ -69,9 +69,9 @@ class IssueRecord(Frozen):
 class RepositoryIssues(Frozen):
     """The record of all our issues in one repository.
 
-    ``we`` are the accounts that wrote for us, ``newest`` is an issue number in use. ``surveyed``
-    means that issues from before the record were searched for, ``offered`` that the acknowledgement
-    label exists.
+    ``we`` are the accounts that nightshift has written with, ``newest`` is an issue number in use.
+    ``surveyed`` means that issues from before the record were searched for, ``offered`` that the
+    acknowledgement label exists.
     """
 
     we: tuple[str, ...] = ()
@@ -135,7 +135,10 @@ class IssueRecords:
 
 @contextmanager
 def held(results: Path) -> Iterator[bool]:
-    """Lock the record of issues, so that two processes do not create the same issue."""
+    """Lock the record of issues, so that two processes do not create the same issue.
+
+    Yields whether the lock was free; if not, the caller must not use the record.
+    """
     with ExitStack() as stack:
         try:
             stack.enter_context(lock.held(results / _LOCK, patience=0))

@@ -80,7 +80,7 @@ class IssueEvent(_Response):
 
     @property
     def by(self) -> str:
-        """The account that did it; "ghost" if the account no longer exists."""
+        """The account that caused the event; "ghost" if the account no longer exists."""
         return self.actor.login if self.actor is not None else "ghost"
 
 

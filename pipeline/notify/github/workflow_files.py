@@ -37,7 +37,7 @@ class WorkflowCall(NamedTuple):
 
 
 class WorkflowFile(NamedTuple):
-    """What a workflow file contains: its triggers, and its calls."""
+    """What a workflow file contains: its triggers, and the jobs that call our workflows."""
 
     name: str = ""
     triggers: Mapping[str, Any] = {}

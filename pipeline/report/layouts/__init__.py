@@ -102,7 +102,7 @@ def default_layout(subject: MeasuredSubject) -> str:
 def by_layout(
     subjects: Sequence[MeasuredSubject], layout: str = ""
 ) -> dict[str, list[MeasuredSubject]]:
-    """Return the results of a line by the layout in which each is shown."""
+    """Group the results of a line by the layout in which each is shown."""
     found: dict[str, list[MeasuredSubject]] = {}
     for subject in subjects:
         found.setdefault(layout or default_layout(subject), []).append(subject)

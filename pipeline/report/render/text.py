@@ -8,7 +8,7 @@ from pipeline.config import COLOURS
 from pipeline.report.grid import Grid, GridRow, TableSection
 
 _NARROWEST = 8
-"""Minimum width of a column in characters, as published."""
+"""Minimum width of a column in characters, as in the published reports."""
 
 _GAP = 2
 """Minimum number of blanks between a wider column and the next."""

@@ -40,7 +40,7 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
 
 
 def shares(histogram: Histogram) -> list[float]:
-    """Return which share of all operations has which response time."""
+    """Return the share of operations in each published bucket of response times."""
     counts = published_histogram(histogram)
     total = sum(counts)
     return [count / total for count in counts]

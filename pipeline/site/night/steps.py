@@ -1,4 +1,4 @@
-"""The table beside the chart of a step in a night's report, and cells of all tables."""
+"""The table next to the chart of a step in a night's report, and cells of all tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HtmlCell:
     def html(self, kind: str = "") -> Markup:
         """Return the cell as HTML.
 
-        This is no macro of the template because a page has thousands of cells.
+        This is code and not a macro of the template, because a page has thousands of cells.
         """
         classes = " ".join(filter(None, (kind, self.tone)))
         title = "; ".join(filter(None, (self.title, self.failed)))

@@ -104,7 +104,10 @@ class Suites(ABC):
         return self._fetched(version, folder, sums)
 
     def _had(self, suite: str, number: str, folder: Path) -> Mapping[str, str]:
-        """Download a version so that its folder is complete or missing, never in between."""
+        """Download a version, and return the checksums of its files.
+
+        The folder of the version is complete or missing, never in between.
+        """
         part = folder.with_name(f".{folder.name}.part")
         try:
             try:
@@ -147,7 +150,7 @@ class Suites(ABC):
     def _suite(self, suite: str, *, refresh: bool) -> Iterator[Apt]:
         """Yield a release of Debian from the first archive that has it.
 
-        Raises AptError if it has no lists and the download fails.
+        Raises AptError if its package lists are missing and cannot be downloaded.
         """
         complaint = ""
         for address in self._addresses or archives():
