@@ -165,8 +165,8 @@ LEAST_CHANGE: dict[str, float] = {
     "errors": 1.0,
 }
 """The smallest reported change of metrics that are normally zero, in their own unit, because any
-change relative to zero is large. Throughput is reported once a second, and levels are known to a
-few percent."""
+change relative to zero is large. Smaller changes are below the precision of measurement: throughput
+is reported once a second, and levels are known to a few percent."""
 
 
 def change_in_unit(shift: Shift) -> str:

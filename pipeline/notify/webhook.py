@@ -37,7 +37,7 @@ DELIVERY = "X-Nightshift-Delivery"
 class WebhookSink(MessageSink):
     """Reports regressions to an HTTP address, signed with a key from the environment.
 
-    Raises UserError for an invalid address, and for a named key that is not set.
+    Raises UserError if the address is invalid, or the environment variable of the key is not set.
     """
 
     name = "webhook"

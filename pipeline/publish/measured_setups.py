@@ -22,7 +22,8 @@ VERSION_LENGTH = 8
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-"""The most that a revision's time may be after its first run: clocks and time zones differ."""
+"""Maximum time by which a revision's time may lie after its first run, because clocks and time
+zones differ."""
 _APART = timedelta(seconds=1)
 """The offset between the published times of revisions that have the same time. It must exceed the
 sum of all corrections, which take a millisecond each."""

@@ -33,7 +33,7 @@ BATCH = 5000
 TIMEOUT = 30.0
 """Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Total time in seconds that failures may cost before a receiver counts as unreachable."""
+"""Total time in seconds that failed requests may take before a receiver counts as unreachable."""
 FIRST_WAIT = 0.5
 """Approximate delay in seconds before the second attempt; doubled before each further one."""
 LONGEST_WAIT = 30.0

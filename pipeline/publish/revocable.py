@@ -33,7 +33,7 @@ class Fact(NamedTuple):
 
 
 def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleGroup]:
-    """Yield the facts, and then withdrawals of facts that the receiver has but are no longer true.
+    """Yield all facts, and then withdrawals of the receiver's facts that no longer hold.
 
     ``known`` are the keys of all groups that the receiver has.
     """

@@ -20,7 +20,7 @@ from pipeline.storage.series import Floats, Series
 
 RECENT = 3
 """Number of newest positions that represent the present level, if no change point marks its
-beginning. A single position may be a good night."""
+beginning. A single position may be a good night by chance."""
 
 
 NEWEST_RUNS = 200

@@ -228,7 +228,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _remarks(comparison: TwoSideComparison, growth: Sequence[str]) -> list[str]:
-    """Return remarks: how the comparison was measured, ``growth``, which changes it can miss."""
+    """Return remarks: how it was measured, the sentences in ``growth``, what it can miss."""
     ratio = f"Ratio is head / base; {directions(comparison.rows)}."
     found = [f"{ratio} {how_measured(comparison)}", *growth, *findings(comparison)]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]

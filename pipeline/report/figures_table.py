@@ -14,7 +14,7 @@ from pipeline.text.markdown import cell
 from pipeline.text.units import plural, show_figure, show_percent
 
 DIGITS = 5
-"""Significant digits of a level: counted levels differ in the fourth."""
+"""Number of significant digits of a level; counted levels differ in the fourth digit."""
 
 _HEADS = ("step", "metric", "base", "head", "change", "interval", "verdict")
 

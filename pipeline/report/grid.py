@@ -16,7 +16,7 @@ SLA_SIGN = "!"
 """Marks a figure of a step that did not sustain its background rate."""
 
 MARK_SIGN = "*"
-"""Marks a figure of a step with a remark: still warming, drifting."""
+"""Marks a figure of a step that was not steady, for example still warming up."""
 
 MISSED_SIGN = "<"
 """Marks an achieved rate below its target."""

@@ -199,7 +199,7 @@ def _how(comparison: TwoSideComparison) -> str:
 
 
 def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
-    """Return the verdict on a pull request; it passes only if every metric is decided."""
+    """Return the outcome of a pull request; it has passed only if no metric is undecided."""
     if comparison.regressed:
         return PullRequestOutcome.REGRESSION
     rows = comparison.rows

@@ -16,7 +16,7 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States of a regression in which no report is created, if it has none yet."""
+"""Regressions in these states get no new report; an existing report is kept up to date."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
 """States of a regression that never existed (rejected) or no longer exists (resolved)."""

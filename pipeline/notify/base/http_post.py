@@ -27,7 +27,7 @@ ATTEMPTS = 4
 TIMEOUT = 10.0
 """Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Total time in seconds that failures may cost a sink per night."""
+"""Total time in seconds that a sink may spend on failed requests in one night."""
 FIRST_WAIT = 1.0
 """Approximate delay in seconds before the second attempt; doubled before each further one."""
 

@@ -1,7 +1,7 @@
 """Commands in comments on pull requests: ``/nightshift`` and ``/nightshift accept REASON``.
 
-A comment is untrusted. Every word is checked before anything is started, and only people who may
-write to the repository are obeyed.
+A comment is untrusted. Every word is checked before anything is started, and only commands of
+people who may write to the repository are executed.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def start_measurement(
     number: int,
     command: MeasureCommand,
 ) -> MeasuredCommit:
-    """Start the workflow that measures, with the commits as they are now; return head and run.
+    """Start the workflow that measures the commits as they are now; return the measured commit.
 
     Commits that are pushed later are not measured: the maintainer did not see them. Raises
     UserError for a closed pull request, and for a workflow that does not exist or does not accept

@@ -16,8 +16,8 @@ _REASONS = {"not_planned": "not planned", "duplicate": "duplicate"}
 class Reading:
     """Reads what people did with an issue; ``ours`` says whether an account is nightshift's.
 
-    Actions of other programs are no decisions: a bot that closes old issues knows nothing about the
-    regression.
+    Actions of other programs do not count as decisions: a bot that closes old issues knows nothing
+    about the regression.
     """
 
     def __init__(self, issue: Issue, ours: Callable[[User | None], bool], label: str) -> None:

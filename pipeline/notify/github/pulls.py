@@ -134,8 +134,9 @@ class PullRequestTopic(NamedTuple):
     def is_of(self, body: str) -> bool:
         """Whether a comment with this text is about the same topic.
 
-        A measurement without a result has no machine class, and may have no target. It counts as
-        the topic of all classes (or targets), because their comments may no longer be true.
+        A measurement without a result has no machine class, and may have no target. It counts as a
+        measurement of all classes (or targets), because what older comments say about them may no
+        longer be true.
         """
         if self.machine_class:
             return body.startswith(self.marker)

@@ -107,7 +107,7 @@ class IssueRecords:
 
     @property
     def of_repository(self) -> RepositoryIssues:
-        """The record of the repository that is used."""
+        """The records of the repository for which this object was created."""
         return self._all.repositories.get(self._name, RepositoryIssues())
 
     @property

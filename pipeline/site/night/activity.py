@@ -83,4 +83,4 @@ FIELDS: Mapping[str, FieldWording] = {
         ("database_bytes", "size of the database", "bytes"),
     )
 }
-"""Fields in display order: those that explain most dips first."""
+"""Fields in display order: those that explain most dips in throughput come first."""

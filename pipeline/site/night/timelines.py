@@ -69,7 +69,7 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
 
 
 class Timelines:
-    """Collects all runs over time that a page draws; each run is kept only once."""
+    """Collects the timelines of all runs that a page draws; each run is kept only once."""
 
     def __init__(self) -> None:
         self._fields: dict[str, int] = {}
