@@ -38,7 +38,7 @@ MOST_NOTES = 50
 """Maximum number of annotations that GitHub accepts in one request."""
 
 LEAST_SHOWN = 0.0005
-"""Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
+"""Smallest loss that a title shows; a smaller one would be rounded to 0.0 %."""
 
 _WHAT_TO_DO = {
     PullRequestOutcome.PASSED: "There is nothing to do.",

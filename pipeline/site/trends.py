@@ -101,7 +101,7 @@ def median(values: Floats) -> Floats:
 
 
 def kept_metrics(lines: Iterable[Line]) -> tuple[str, ...]:
-    """Return which metrics are read for some lines, in the order of display."""
+    """Return the metrics to read for the given lines, in the order of display."""
     imported = (metric for line in lines for metric in line.metrics)
     return tuple(dict.fromkeys((*KEPT_METRICS, *imported)))
 

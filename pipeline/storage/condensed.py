@@ -23,7 +23,7 @@ _KEPT = (SETTINGS_MEMBER, "plans.txt")
 """Members of a bundle that its condensed form keeps."""
 
 _KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
-"""Ends of the names of members of a step that the condensed form keeps: profiles and counts."""
+"""Endings of the names of a step's files that the condensed form keeps: profiles and counts."""
 
 
 def is_condensed(files: Mapping[str, object]) -> bool:

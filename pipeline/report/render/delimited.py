@@ -16,9 +16,9 @@ def as_delimited(grid: Grid, delimiter: str) -> str:
     """Return a table as CSV or TSV with exact values, after some lines of comments.
 
     The first columns identify the row. A section with other headings begins with an empty line and
-    a new row of headings. A value that failed its SLA is left empty, because it must not enter
-    computations; the notes report it. An absolute table of steps by revisions can be imported
-    again.
+    a new row of headings. The value of a step that failed its SLA is left empty, because it must
+    not enter computations; the notes report it. An absolute table of steps by revisions can be
+    imported again.
     """
     out = io.StringIO()
     out.write(_comments(grid))
