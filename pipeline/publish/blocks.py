@@ -163,7 +163,7 @@ def _check(data_folder: Path) -> None:
 
 
 def _hand_over(made: Path, data_folder: Path) -> None:
-    """Make the owner of the data folder the owner of the new blocks."""
+    """As root, make the owner of the data folder the owner of the new blocks."""
     if os.geteuid() == 0:
         owner = data_folder.stat()
         for path in made.rglob("*"):

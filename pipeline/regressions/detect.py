@@ -188,7 +188,7 @@ def search(
 
 
 class _MeasuredRevisions:
-    """Computes digests of the revisions and positions of series, which most of a line share."""
+    """Computes digests of the revisions and positions of series, once for all that share them."""
 
     def __init__(self) -> None:
         self._known: list[tuple[RunIndex, Ints, str]] = []

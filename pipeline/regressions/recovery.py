@@ -85,7 +85,7 @@ def recovered(
 
 
 def _smallest(shift: Shift, settings: DetectSection) -> float:
-    """Return the smallest change that counts as a change; for a creep, at most half of its size."""
+    """Return the smallest change that counts; for a creep, at most half of the creep threshold."""
     smallest = settings.smallest(shift.series.mode)
     return min(smallest, settings.creep / 2) if shift.kind is RegressionKind.CREEP else smallest
 
