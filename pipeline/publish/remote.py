@@ -33,7 +33,7 @@ BATCH = 5000
 TIMEOUT = 30.0
 """Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Total time in seconds that failures may cost before a receiver counts as unreachable."""
+"""Total time in seconds that failed requests may take before a receiver counts as unreachable."""
 FIRST_WAIT = 0.5
 """Approximate delay in seconds before the second attempt; doubled before each further one."""
 LONGEST_WAIT = 30.0
@@ -41,7 +41,7 @@ LONGEST_WAIT = 30.0
 SEARCHES = 5000
 """Maximum number of requests to find refused samples: enough to check each sample of a night."""
 REASONS = 3
-"""Number of different refusals to report."""
+"""Maximum number of different reasons for refusals to report."""
 
 _HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 
 class RemoteWriteError(UserError):
-    """Samples cannot be sent to a receiver; ``written`` says which were sent before."""
+    """Samples cannot be sent to a receiver; ``written`` says how many were sent before."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)

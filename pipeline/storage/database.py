@@ -36,8 +36,8 @@ _NEWER = (
 )
 
 _PATIENCE = 120
-"""Seconds to wait for another writer of a SQLite store, which holds it for one bundle or a
-migration."""
+"""Seconds to wait for another writer of a SQLite store. A writer locks the store while it writes
+one bundle or migrates the schema."""
 
 _WRITES = "nightshift_writes"
 """The name of the execution option that marks a connection whose transactions write."""
@@ -189,9 +189,9 @@ def _accept_read_only(
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Switch a SQLite connection to write-ahead logging and enforced foreign keys.
 
-    Foreign keys are off in SQLite by default. The driver's own transactions are switched off: it
-    begins none before statements that create or drop tables, so a killed migration or rebuild would
-    leave only some of the tables.
+    Foreign keys are off in SQLite by default. The driver's own handling of transactions is switched
+    off, because it begins none before statements that create or drop tables: a killed migration or
+    rebuild would leave only some of the tables.
     """
     connection.isolation_level = None
     for pragma in (

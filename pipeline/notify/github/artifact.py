@@ -28,7 +28,7 @@ LARGEST_MEMBER = 2 << 20
 """Maximum size of an unpacked member in bytes: 500 figures of 40 blocks are 1.2 MB."""
 
 RATIO = 100
-"""Maximum compression ratio of a member; numbers reach 3 to 10."""
+"""Maximum compression ratio of a member; text with numbers reaches 3 to 10."""
 
 _CENTRAL = b"PK\x01\x02"
 """The signature of each entry of an archive's directory (APPNOTE.TXT of PKWARE, 4.3.12)."""
@@ -37,7 +37,7 @@ _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Read = Callable[[str], bytes]
-"""Returns a member by name. Raises RefusedArtifactError."""
+"""Returns the content of a member of the artifact, by name. Raises RefusedArtifactError."""
 
 
 class RefusedArtifactError(Exception):
@@ -63,13 +63,13 @@ def read_member(place: Path, name: str) -> bytes:
 
 
 def packed_in(place: Path) -> Path:
-    """Return the only archive in a folder, as GitHub downloads it; otherwise the path itself."""
+    """Return the zip archive in a folder that contains nothing else; otherwise ``place`` itself."""
     found = list(place.iterdir()) if place.is_dir() else []
     return found[0] if len(found) == 1 and found[0].suffix == ".zip" else place
 
 
 def _folder(place: Path) -> Read:
-    """Read an uploaded result that another program has unpacked; refuse links and unknown names."""
+    """Return a reader of an unpacked result, which refuses links and unknown names."""
     return lambda name: _bytes(place / name, LARGEST_MEMBER)
 
 

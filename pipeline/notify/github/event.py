@@ -94,7 +94,7 @@ class _WorkflowEvent(_WorkflowRun):
 
 
 class MeasuredCommit(Frozen):
-    """The commit that a workflow run measured, as GitHub says, not as the result says.
+    """The commit that a workflow run measured, according to GitHub, not to the uploaded result.
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
@@ -111,7 +111,7 @@ class MeasuredCommit(Frozen):
 
 
 class PullRequestHead(Frozen):
-    """The commits of a pull request now: its own newest, and the newest of its base."""
+    """The newest commits of a pull request now: that of its branch, and that of its base."""
 
     sha: str
     base: str
@@ -162,11 +162,11 @@ class WaitingMeasurement(Frozen):
 
 
 def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurement | None:
-    """Return the measurement of a run that was requested or began, as it is now.
+    """Return the present state of the measurement whose run was requested or has begun.
 
-    None if the run has ended meanwhile, waits for an approval, or measures nothing because the pull
-    request lacks the label. Raises UserError for an event without a workflow run, and for one of
-    another repository.
+    None if the run has ended since then, waits for an approval, or measures nothing because the
+    pull request lacks the label. Raises UserError for an event without a workflow run, and for one
+    of another repository.
     """
     event = _read(file)
     if event.repository.full_name.casefold() != repository.casefold():
@@ -207,8 +207,8 @@ def _run(client: Client, repository: str, number: str) -> _Run:
 def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
     """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
 
-    Raises UserError for another file. Its text says ``what`` the file should be, and ``where_from``
-    a user gets the right one.
+    Raises UserError if the file is unreadable, or is something else. ``what`` (the expected
+    content) and ``where_from`` (where a user gets it) are parts of the error message.
     """
     try:
         return form.model_validate_json(file.read_bytes())
@@ -281,7 +281,7 @@ def _of_run(
 def _of_branch(
     client: Client, repository: str, run: _Run, head: _Repository, found: MeasuredCommit
 ) -> MeasuredCommit:
-    """Return the measurement with the pull request of its branch, also for forks.
+    """Complete a measurement with the pull request of its branch, which may be in a fork.
 
     GitHub's pull requests of a commit, or of a run, omit those from forks.
     """

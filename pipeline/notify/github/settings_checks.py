@@ -31,7 +31,7 @@ INACTIVE = timedelta(days=60)
 """The time without activity after which GitHub turns the schedules of a public repository off."""
 
 SOON = timedelta(days=50)
-"""The time without activity after which a check warns of this."""
+"""The time without activity after which a check warns that GitHub will turn schedules off."""
 
 OLDEST_RUNNER = (2, 329, 0)
 """The oldest version of a runner that GitHub accepts."""
@@ -152,7 +152,7 @@ def _approval(settings: RepositorySettings, _now: datetime) -> Iterator[SettingF
 
 
 def _own_runners(settings: RepositorySettings) -> bool:
-    """Whether workflows of this repository may run on its own machines."""
+    """Whether workflows of this repository may run on self-hosted runners."""
     return bool(settings.runners) or any(
         SELF_HOSTED in labels for labels, _ in _wanted_labels(settings)
     )

@@ -27,8 +27,8 @@ _COLOUR = "c5def5"
 class Tracker:
     """The issues of the GitHub repository that ``[github]`` names.
 
-    All methods raise as :class:`Client` does. Listings may lag behind; an issue read by number is
-    current.
+    All methods raise the errors of :class:`Client`. Listings may lag behind; an issue read by
+    number is current.
     """
 
     def __init__(self, client: Client, section: GithubSection) -> None:

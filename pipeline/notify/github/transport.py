@@ -41,7 +41,7 @@ class GithubResponse(NamedTuple):
 Transport = Callable[[str, str, Mapping[str, Any], Any], GithubResponse]
 """Sends (method, path or address, query, payload) once.
 
-Raises NotSentError if the request did not arrive, and CutError if that is unknown.
+Raises NotSentError if the request did not reach GitHub, and CutError if it may have.
 """
 
 
