@@ -16,7 +16,7 @@ from pipeline.storage.schema import (
 from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 
 _AT_ONCE = 50
-"""Rows with timelines to hold in memory at once: a few megabytes."""
+"""Number of rows with timelines to hold in memory at once: a few megabytes."""
 
 
 class StepOutcome(NamedTuple):

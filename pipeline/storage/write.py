@@ -28,8 +28,8 @@ class StepValues:
     operations per second, latency in milliseconds). ``marks`` are sentences that qualify its
     figures. ``activity`` is the DBMS's activity: (seconds since the start, value) by name.
     ``histogram`` is (upper bound in milliseconds, operations), ascending. ``disturbed`` describes
-    what else used the machine meanwhile, one sentence for each kind. ``functions`` are the costly
-    functions of a counted step, which the store keeps.
+    what else used the machine during the step, one sentence for each kind. ``functions`` are the
+    costly functions of a counted step, which the store keeps.
     """
 
     step: Step

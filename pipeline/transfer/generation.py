@@ -17,7 +17,7 @@ from pipeline.model import Frozen
 from pipeline.transfer.places.base import LARGEST, FileEntry, Place, PlaceError
 
 RESULTS, GRAFANA, CONFIG = "results", "grafana", "nightshift.toml"
-"""Prefixes of the names in a generation: the results, Grafana's own folder, or the file."""
+"""The beginnings of file names in a backup: the results, Grafana's folder, the configuration file."""
 
 _OBJECTS, _GENERATIONS = "objects", "generations"
 _SCHEMA = 1

@@ -10,7 +10,8 @@ from pipeline.model import TimePoint
 from pipeline.storage.derive.stalls import stalls
 
 SHORTEST_TIMELINE = 10
-"""Seconds of throughput below which its variance reflects the clock more than the DBMS."""
+"""The minimum number of throughput values: the variance of fewer reflects the clock more than the
+DBMS."""
 
 
 def variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
