@@ -35,7 +35,7 @@ BASE = "base"
 """The option of an imported workload that names the base revision of relative values."""
 
 Order = tuple[int, ...]
-"""The sort key of a revision on its line: the field ``order`` of :class:`pipeline.model.Revision`."""
+"""The sort key of a revision on its line, as ``order`` of :class:`pipeline.model.Revision`."""
 
 
 @dataclass(frozen=True)

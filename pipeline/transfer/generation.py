@@ -17,7 +17,7 @@ from pipeline.model import Frozen
 from pipeline.transfer.places.base import LARGEST, FileEntry, Place, PlaceError
 
 RESULTS, GRAFANA, CONFIG = "results", "grafana", "nightshift.toml"
-"""The beginnings of file names in a backup: the results, Grafana's folder, the configuration file."""
+"""The prefixes of file names in a backup: the results, Grafana's folder, the configuration file."""
 
 _OBJECTS, _GENERATIONS = "objects", "generations"
 _SCHEMA = 1

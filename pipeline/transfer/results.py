@@ -61,10 +61,10 @@ class Collected:
 
 
 def pack(results: Path, folder: Path, batch: str = "") -> int:
-    """Pack bundles and states of builds into a folder; return how many files.
+    """Pack bundles and states of builds into a folder; return the number of files.
 
-    ``batch`` is the identity of the batch that they answer. Raises UserError for a folder that is
-    not writable.
+    ``batch`` is the id of the batch that they answer. Raises UserError for a folder that is not
+    writable.
     """
     with packed(results, batch) as files:
         send(folder, files)

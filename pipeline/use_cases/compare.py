@@ -45,7 +45,7 @@ class ComparisonRequest(NamedTuple):
     """What to compare: two builds as the user wrote them, and the steps (all if empty).
 
     ``smallest`` is the smallest change of interest, relative; None for the default of the mode.
-    ``seconds`` limits the measured time. ``mode`` is None for the mode of the workload.
+    ``seconds`` limits the time spent measuring. ``mode`` is None for the mode of the workload.
     """
 
     base: str
@@ -112,7 +112,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 
 
 class BuildFailedError(UserError):
-    """A build failed, for a ``reason``. With ``of_head``, base was built, and head was not."""
+    """A build of a comparison failed; ``reason`` says why, ``of_head`` whether it was head's."""
 
     def __init__(self, text: str, *, of_head: bool) -> None:
         super().__init__(f"a build failed, so there is nothing to compare: {text}")
@@ -122,7 +122,7 @@ class BuildFailedError(UserError):
 def counted_functions(
     experiment: Experiment, results: Path
 ) -> dict[str, tuple[FunctionCostChange, ...]]:
-    """Return which functions caused a change of instructions, by step."""
+    """Return how the instructions of each function changed from base to head, by step."""
     if experiment.pair.mode is not Mode.COUNT:
         return {}
     folder = experiment.place(results) / BUNDLES

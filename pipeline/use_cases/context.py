@@ -64,7 +64,7 @@ class Context:
         )
 
     def clock(self) -> float:
-        """Return the time in seconds of the clock that all time limits use."""
+        """Return the time of the clock that all time limits use, in seconds."""
         return time.monotonic()
 
     @property

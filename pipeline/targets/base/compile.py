@@ -23,7 +23,7 @@ FULL = "No space left on device"
 """The kernel's message for a full disk, which every program forwards."""
 
 LEAST_ROOM = 64 << 20
-"""Free bytes on disk below which a failed command is blamed on the full disk, not on the revision."""
+"""Free bytes on disk below which a failed command is blamed on the disk, not on the revision."""
 
 _ERROR = re.compile(
     # cmake prefixes failed probes with dashes; they are no errors.

@@ -10,7 +10,7 @@ from pipeline.targets.base.configurations import published_scale
 _GB = 1024
 
 _CHUNKS = 512
-"""The server rounds the size of a buffer pool with four instances up to a multiple of this, in MB."""
+"""MB: the server rounds the size of a buffer pool with four instances up to a multiple of this."""
 
 _SMALL = 32
 """The memory (GB) of the small published machine, whose configuration disables the log writer
