@@ -30,8 +30,8 @@ def backup_verb(
 ) -> None:
     """Back up everything that cannot be derived again.
 
-    Only new files are sent. The newest backups are kept, as many as [backup] keep says. The backup
-    may run during a night.
+    Only new files are sent. [backup] keep sets the number of backups to keep; older ones are
+    deleted. The backup may run during a night.
 
     Example: nightshift backup s3://backups/nightshift
     """

@@ -97,7 +97,7 @@ def bisect_verb(
 
 
 def as_json(found: Bisected) -> dict[str, Any]:
-    """Return the largest change that a bisection found as JSON; without a change, the two ends."""
+    """Return as JSON the largest change that a bisection found, or without one, its two ends."""
     worst = found.worst
     row = (worst.rows if worst else found.ends)[0]
     return {

@@ -28,9 +28,9 @@ def environment_verb(
 ) -> None:
     """List changes of machines, and how machines differ.
 
-    The last detection found the changes in the controls: machines that were replaced or updated,
-    that drift or changed for an unknown reason, and the offset of each machine from the first
-    machines of its class.
+    The changes are those that the last detection found in the controls: machines that were replaced
+    or updated, that drift, or that changed for an unknown reason. The offset of each machine from
+    the first machines of its class is listed, too.
 
     Example: nightshift environment --format json
     """

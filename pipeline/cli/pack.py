@@ -50,8 +50,8 @@ def pack_verb(
 ) -> None:
     """Pack the results of this machine into a folder for transfer.
 
-    The folder has checksums; `collect` on another machine reads it. On another machine or in a
-    bucket only new files are sent; each sending machine needs a separate folder there.
+    The folder has checksums; `collect` on another machine reads it. To another machine or a bucket,
+    only new files are sent; each sending machine needs a separate folder there.
 
     Example: nightshift pack s3://bench/outbox/ax162-1
     """

@@ -80,7 +80,7 @@ def plan_verb(
 
 
 def _steps(workload: Workload) -> str:
-    """Return as text how many steps last how long."""
+    """Return as text how many steps of a workload have which duration."""
     family = find_family(workload.family)
     lengths = Counter(
         _length(family.timing(action, workload))

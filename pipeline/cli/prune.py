@@ -46,8 +46,8 @@ def prune_verb(
 ) -> None:
     """Remove old samples and bundles that no result depends on.
 
-    Without its samples a bundle still has its figures: tables and detection give the same results.
-    The evidence of regressions stays, and so do bundles that a night would measure again.
+    A bundle without samples still has its measured values: tables and detection give the same
+    results. The evidence of regressions stays, and so do bundles that a night would measure again.
 
     Example: nightshift prune --samples 90 --bundles 400 --nights 30 --dry-run
     """

@@ -1,4 +1,4 @@
-"""The verbs of `pull-request`: measure, publish and command."""
+"""The verbs of `pull-request`: measure, publish, announce and command."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def measure_verb(
     """Compare a pull request with its base.
 
     This command runs code of the pull request, so it refuses to run with a token in its
-    environment. It always writes an answer, and its exit code is then 0. With --gate the exit code
-    is 1 for a regression, and 2 if the measurement could not run.
+    environment. It always writes an answer. The exit code is 0; with --gate it is 1 for a
+    regression, and 2 if the measurement could not run.
 
     Example: nightshift pull-request measure postgres:.#main postgres:.#HEAD --out answer
     """
@@ -141,7 +141,7 @@ def publish_verb(
 
     The command always writes a check run, and a comment if there is something to report. The
     artifact is untrusted: it is validated, and only the event determines the pull request. The
-    variable that [github] secret names holds the token.
+    token is read from the environment variable that [github] secret names.
 
     Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
     """
@@ -182,8 +182,9 @@ def announce_verb(
 ) -> None:
     """Show in a check run that a measurement waits for a machine, or runs.
 
-    The event is that of workflow_run with the type requested or in_progress. A run that measures
-    nothing is not shown. The variable that [github] secret names holds the token.
+    The event is a workflow_run event of the type requested or in_progress. A run that measures
+    nothing is not shown. The token is read from the environment variable that [github] secret
+    names.
 
     Example: nightshift pull-request announce --event event.json --repository me/db
     """
@@ -215,9 +216,9 @@ def command_verb(
     """Obey /nightshift in a comment on a pull request.
 
     /nightshift starts the measurement, with the arguments steps=NAME,NAME and mode=time or
-    mode=count. /nightshift accept REASON accepts the measured regression. Only people who may write
-    to the repository are obeyed; commands of others are refused with exit code 0. The variable that
-    [github] secret names holds the token.
+    mode=count. /nightshift accept REASON accepts the measured regression. Only commands of people
+    with write access to the repository are executed; commands of others are refused, with exit code
+    0. The token is read from the environment variable that [github] secret names.
 
     Example: nightshift pull-request command --event event.json --repository me/db
     """

@@ -258,8 +258,8 @@ def json_schema() -> dict[str, Any]:
 def _validated(raw: Mapping[str, Any]) -> Config:
     """Validate the settings without conversion: the text "3" is not a number, and 1 is not true.
 
-    Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
-    JSON lacks, is passed as a value that no setting accepts.
+    In pydantic's strict mode, JSON input may still give a list for a tuple and a text for a path.
+    JSON has no dates, so a date is passed as an object that no setting accepts.
     """
     text = json.dumps(raw, default=lambda moment: {"date": str(moment)})
     return Config.model_validate_json(text, strict=True)

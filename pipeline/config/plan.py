@@ -12,7 +12,7 @@ from pipeline.model import MOST, Mode, OptionValue
 from pipeline.text.units import Duration, Size
 
 _MOST_ROWS = 10**12
-"""More rows in a table than any machine holds."""
+"""Maximum number of rows in a table: more than any machine can hold."""
 
 
 _LEAST_MEMORY = 10**9

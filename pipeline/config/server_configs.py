@@ -10,7 +10,7 @@ from pipeline.config.base import Name, Section, Version
 
 
 class ServerConfigSection(Section):
-    """A table ``[[config]]``: a user's DBMS configuration: a file, or changes of another one."""
+    """A table ``[[config]]``: a user's DBMS configuration: a file, or changes to another one."""
 
     name: Name = Field(description="name of the configuration, which workloads and tables use")
     target: str = Field(description="the DBMS")

@@ -33,13 +33,14 @@ FIGURES = 500
 """Maximum number of figures: the steps of a workload times a few metrics."""
 
 FUNCTIONS = 5
-"""Functions kept of a counted step: those with the largest part of its change."""
+"""Maximum number of functions per counted step: those with the largest part of its change."""
 
 LONGEST_FUNCTION = 200
-"""Maximum length of a function's name, in characters: templates of C++ have longer ones."""
+"""Maximum length of a function's name, in characters; longer names, such as those of C++ templates,
+are cut."""
 
 _LEAST, _MOST = 1e-9, 1e15
-"""Range of comparable levels. Every figure of a real run is inside, or zero."""
+"""Range of levels that can be compared. Every figure of a real run is in this range, or zero."""
 
 _LABEL = r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$"
 _STEP = r"^[A-Za-z0-9][A-Za-z0-9._=+-]*$"
@@ -81,7 +82,7 @@ class PullRequestSide(_Told):
     config: Name
 
     def written(self, target: str) -> str:
-        """Return the side as an argument of ``nightshift compare`` in a clone."""
+        """Return the side as an argument of ``nightshift compare`` in a clone of the repository."""
         place = f".#{self.commit}" if self.commit else self.label
         return f"{target}:{place}@{self.options}+{self.config}"
 
@@ -297,7 +298,7 @@ def answer_of(
     seconds: float,
     functions: Mapping[str, Sequence[FunctionCostChange]],
 ) -> PullRequestAnswer:
-    """Return the answer of a measured experiment; ``functions`` are those of its counted steps."""
+    """Return the answer for a measured experiment, with the ``functions`` of its counted steps."""
     question = experiment.question
 
     def runs(figure: Figure, side: int) -> tuple[float | None, ...]:

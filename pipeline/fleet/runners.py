@@ -1,7 +1,7 @@
 """GitHub Actions runners that exist for one job each.
 
-The token that registers them stays here. A server receives one configuration per job, which GitHub
-accepts once.
+The token that registers runners never leaves this machine. A server receives one configuration per
+job, which GitHub accepts once.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _TIMES = ("time", "timestamp", "date", "datetime")
 _REVISIONS = ("commit", "revision", "version", "sha", "git_commit")
 _BRANCH = "branch"
 _OTAVA = re.compile(r"(\d{4})\.(\d\d)\.(\d\d) (\d{1,2}):(\d\d:\d\d) ([+-]\d{4})")
-"""The format of the times in Otava's own examples, as ``2024.01.31 8:05:00 +0000``."""
+"""The format of the times in Otava's own examples: ``2024.01.31 8:05:00 +0000``."""
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:

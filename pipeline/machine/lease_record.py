@@ -30,7 +30,7 @@ PATIENCE = 30.0
 milliseconds."""
 
 _LONGEST = 100_000
-"""The most bytes of a lease to read."""
+"""Maximum number of bytes to read of a lease."""
 
 
 class Claim(Frozen):

@@ -206,7 +206,10 @@ def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "li
 
 
 def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
-    """Return a supply with another repository or branch. Raises ValueError if it has neither."""
+    """Return a supply with another repository or branch.
+
+    Raises ValueError if the kind of its source has no repository or branch.
+    """
     if not (repository or branch):
         return supply
     if supply.kind not in ("git", "tags") or (branch and supply.kind != "git"):
@@ -286,7 +289,7 @@ def revisions_of_line(
 
 
 def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
-    """Return the sort key where a version begins, or that of a commit; () without a version."""
+    """Return the sort key at which a version begins, or that of a commit; () for no version."""
     if not version:
         return ()
     if any(revision.supply and revision.supply.commits for revision in revisions):

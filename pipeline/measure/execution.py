@@ -63,7 +63,7 @@ _DISK_FULL = os.strerror(errno.ENOSPC)
 """The kernel's message for a full disk, which servers forward to their clients."""
 
 _DYING = 2.0
-"""Seconds to wait for the end of a server that stopped answering."""
+"""Seconds to wait for a server to end after it stopped answering."""
 
 _PLANS_PATIENCE = 60.0
 """Seconds to wait for the plans of all statements; they take milliseconds."""
