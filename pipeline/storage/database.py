@@ -40,7 +40,7 @@ _PATIENCE = 120
 migration."""
 
 _WRITES = "nightshift_writes"
-"""The name of the execution option that marks a connection whose transactions write."""
+"""The name of SQLAlchemy's execution option that marks a connection whose transactions write."""
 
 _LOCK = 0x6E696768
 """The key of the advisory lock that writers take in PostgreSQL; it locks one database, not the

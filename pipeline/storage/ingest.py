@@ -67,8 +67,8 @@ def ingest(
 ) -> IngestReport:
     """Ingest every bundle that the store does not have yet.
 
-    Damaged and newer bundles are refused individually and do not stop the others. Calls
-    ``progress`` once for each bundle. Raises UserError if the database fails.
+    Damaged bundles, and bundles of a newer nightshift, are refused and do not stop the others.
+    Calls ``progress`` once for each bundle. Raises UserError if the database fails.
     """
     report = IngestReport()
     try:
@@ -151,7 +151,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
     """Yield every step of a bundle with its metrics.
 
     Raises UnknownStepError for a step of a newer nightshift, and AttributeError, KeyError,
-    TypeError or ValueError for a bundle that does not fit this version of the layout.
+    TypeError or ValueError for a bundle whose content this version cannot parse.
     """
     manifest = bundle.manifest
     if manifest.origin is Origin.IMPORTED:

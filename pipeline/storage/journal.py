@@ -1,7 +1,7 @@
 """The journal: the log of decisions by people and outcomes of experiments about regressions.
 
-An append-only file with one JSON object a line, ``results/journal.jsonl``. Bundles and journal are
-the primary data: the states of regressions are derived from the journal.
+The journal is an append-only file, ``results/journal.jsonl``, with one JSON object a line. Bundles
+and journal are the primary data: the states of regressions are derived from the journal.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def hostnames(engine: Engine) -> dict[str, str]:
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
-    """Return how long runs measured here took together: all runs, or those with the given ids."""
+    """Return the total duration of all measured runs, or of those with the given ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
     if run_ids is not None:
         wanted = wanted.where(run.c.run_id.in_(run_ids))

@@ -1,4 +1,4 @@
-"""Parts that many queries of the store share: which runs, and in which order."""
+"""Parts that many queries of the store share: the selection and the order of runs."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Series:
     Attributes:
         key: what was measured.
         runs: the runs of the line.
-        at: (values,) place of each value's run in ``runs``, by position and repetition.
+        at: (values,) index of each value's run in ``runs``, by position and repetition.
         values: (values,) the value of each measurement.
     """
 

@@ -23,7 +23,7 @@ REAPED = "reaped"
 """The name of the file in the results folder with the time of the last complete reaping."""
 
 HOUR = 3600.0
-"""Seconds of a billing unit."""
+"""Seconds in an hour, the unit of billing."""
 
 
 class Rent(Frozen):

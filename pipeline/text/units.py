@@ -26,8 +26,8 @@ _PERCENT = re.compile(rf"({_DECIMAL})\s*%")
 def parse_duration(value: Any) -> float:
     """Convert a text such as ``250ms``, ``1s``, ``15m`` or ``2h`` to seconds.
 
-    Raises ValueError, with a sentence, for anything else. A bare number is refused, because 15
-    could be seconds or minutes.
+    Raises ValueError, with an error message, for anything else. A bare number is refused, because
+    15 could be seconds or minutes.
     """
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
@@ -67,7 +67,7 @@ def parse_percent(value: Any) -> float:
 def parse_size(value: Any) -> int:
     """Convert text as ``500MB``, ``50GB`` or ``2TB`` to bytes.
 
-    Raises ValueError, with a sentence, for anything else.
+    Raises ValueError, with an error message, for anything else.
     """
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:

@@ -111,7 +111,7 @@ def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a file which may be transferred."""
+    """Whether a file with this name may be transferred."""
     *folders, last = PurePosixPath(name).parts or ("",)
     return (
         name == "/".join([*folders, last])

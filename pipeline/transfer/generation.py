@@ -51,7 +51,7 @@ def generations(place: Place) -> list[str]:
 
 
 def contents(place: Place) -> dict[str, FileEntry]:
-    """Return the file contents that a place has."""
+    """Return the stored file contents of a place, by their paths."""
     return {f"{_OBJECTS}/{name}": entry for name, entry in place.look(_OBJECTS).files.items()}
 
 

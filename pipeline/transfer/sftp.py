@@ -70,7 +70,8 @@ class Attributes:
 class Sftp:
     """An SFTP connection through a command such as ssh.
 
-    A server that is silent for ``patience`` seconds counts as dead. Every method raises SftpError.
+    The connection fails if the server sends nothing for ``patience`` seconds. Every method may
+    raise SftpError.
     """
 
     def __init__(self, command: Sequence[str], patience: float = 120.0) -> None:
@@ -252,7 +253,7 @@ class Sftp:
         return self._numbers
 
     def _answer(self, number: int) -> tuple[int, _Body]:
-        """Return the server's answer to a request; keep answers to other requests."""
+        """Return the server's answer to a request; store answers to other requests for later."""
         while number not in self._early:
             kind, body = self._packet()
             answered = body.number()

@@ -38,7 +38,7 @@ SMALLEST: Mapping[Mode, float] = {Mode.TIME: 0.02, Mode.COUNT: 0.005}
 """The default of the smallest change of interest (relative), by mode."""
 
 ANSWER = "comparison.json"
-"""Name of the file with the answer, in the folder of the experiment."""
+"""The name of the file with the result, in the folder of the experiment."""
 
 
 class ComparisonRequest(NamedTuple):
@@ -82,7 +82,7 @@ def compare(
 
 
 def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experiment:
-    """Return the experiment that answers a request to compare.
+    """Return the experiment that makes the requested comparison.
 
     Raises UserError for an unknown revision, and for builds that cannot be compared.
     """

@@ -218,7 +218,7 @@ def logged_stage(stage: str) -> Iterator[None]:
 
 
 def _new_file(folder: Path, verb: str) -> Path:
-    """Return the path of a new log, and delete the oldest logs of this verb."""
+    """Return the path of a new log; delete the oldest logs of this command."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob(f"*-{verb}-*.jsonl"))[: -KEPT + 1]:
         old.unlink(missing_ok=True)

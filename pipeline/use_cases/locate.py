@@ -243,7 +243,7 @@ def _note_neighbours(context: MeasuringContext, regression: Regression, search: 
 def locate_all(
     context: MeasuringContext, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
 ) -> None:
-    """Bisect regressions one after another until the night's time is over.
+    """Bisect regressions one after another until the time for it in this night is used up.
 
     An error of one regression is logged and does not stop the others.
     """

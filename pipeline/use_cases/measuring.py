@@ -1,4 +1,4 @@
-"""The context of verbs that measure: builds, servers, checks of the machine, controls."""
+"""The context of commands that measure: builds, servers, checks of the machine, controls."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class MeasuringContext(PlanningContext):
         return Quarantine(self.results)
 
     def new_bundles(self) -> list[Path]:
-        """Return the bundles to add to the store."""
+        """Return the bundles to ingest, after moving readable ones back from quarantine."""
         self.quarantine.release()
         left = self.quarantine.left()
         return [path for path in list_bundles(self.bundles) if path not in left]

@@ -51,7 +51,7 @@ class Notified(NamedTuple):
 
     @property
     def kept(self) -> list[SinkAction]:
-        """Return the files and issues that were written, without messages."""
+        """Return the files and issues that were written, without messages that were sent."""
         kept = (result for name, result in self.results.items() if name not in MESSENGERS)
         return [action for result in kept for action in result.actions]
 
@@ -77,7 +77,7 @@ class Notified(NamedTuple):
 def notify_detected(
     context: MeasuringContext, show: Callable[[Preview], None] | None = None
 ) -> Notified:
-    """Report the regressions of the last detection; with ``show`` only show the reports.
+    """Report the regressions of the last detection; with ``show``, only pass the reports to it.
 
     Raises UserError if a sink lacks a setting, or if detection has not run for this plan.
     """

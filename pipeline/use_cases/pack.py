@@ -16,7 +16,7 @@ from pipeline.use_cases.places import place_of
 
 
 class Packed(Enum):
-    """What to pack: results, a plan to measure, or the state for confirming."""
+    """What to pack: results, a plan to measure, or the state that confirming needs."""
 
     RESULTS = auto()
     PLAN = auto()

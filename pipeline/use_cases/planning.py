@@ -1,4 +1,4 @@
-"""The context of verbs that plan a night."""
+"""The context of commands that plan a night."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _revisions(known: KnownRegression) -> set[str]:
 def _bundles(
     context: MeasuringContext, runs: list[StoredRun], known: list[KnownRegression], limit: datetime
 ) -> Iterator[Pruning]:
-    """Yield the bundles of old runs that would not be measured again."""
+    """Yield the bundles of old runs, unless a night would measure these again."""
     wanted = _measured_again(context.plan())
     for run in runs:
         path = bundle_path(context.bundles, run.run_id)

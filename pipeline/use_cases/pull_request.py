@@ -1,4 +1,4 @@
-"""Measure a pull request beside its base, and report the result in the pull request."""
+"""Measure a pull request and its base, and report the comparison in the pull request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that a database is larger than memory where the configuration requires it."""
+"""Check that a database is larger than memory if its configuration requires that."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Steadiness(NamedTuple):
 
     @property
     def drifts(self) -> bool:
-        """Whether the throughput still rises or falls by enough to report."""
+        """Whether the throughput of the steady part drifts by enough to report."""
         return (
             self.drift is not None
             and self.pvalue is not None
@@ -124,7 +124,7 @@ def figures(found: Steadiness) -> dict[str, float]:
 
 
 def marks(found: Steadiness) -> tuple[str, ...]:
-    """Return sentences for the reader about throughput that was not steady."""
+    """Return the marks of a step (sentences for the reader) about unsteady throughput."""
     texts = []
     if found.warming:
         texts.append(_warming_mark(found))

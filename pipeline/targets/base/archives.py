@@ -1,6 +1,7 @@
 """Unpack downloaded archives of any format into the folders of builds.
 
-A target only reads the members of its archive. This module decides what may be written, and where.
+A target only reads the members of its archive. This module decides which files may be written, and
+where.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ EPOCH = "1000000000"
 """The build time that programs see (s since 1970), so that equal code gives equal binaries."""
 
 FULL = "No space left on device"
-"""The kernel's message for a full disk, which every program forwards."""
+"""The system's error message for a full disk, which every program prints."""
 
 LEAST_ROOM = 64 << 20
 """Free bytes on disk below which a failed command is blamed on the disk, not on the revision."""

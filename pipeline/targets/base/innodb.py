@@ -108,8 +108,8 @@ class InnoDBServer:
     def stop(self) -> None:
         """Kill the server. Safe to call twice.
 
-        The database is not used again, and an orderly shutdown would write it first. The server is
-        one process and leaves nothing outside of its folder.
+        An orderly shutdown would first write the database to disk, but it is not used again. The
+        server is one process and leaves nothing outside of its folder.
         """
         stop_tree(self._process, signal.SIGKILL)
 
@@ -172,7 +172,7 @@ def start(
 
 
 def _analyze(session: Cursor, table: str) -> None:
-    """Collect statistics of a table. Raises an error that the server reports as a row."""
+    """Collect statistics of a table. Raises ServerError for an error that is reported as a row."""
     session.execute(f"ANALYZE TABLE {quoted(table)}")
     for _, _, kind, message in session.fetchall():
         if str(kind).lower() == "error":

@@ -21,9 +21,9 @@ _PUBLISHED = {
     64: (45, 50, 10, 5, 8),
     128: (100, 100, 10, 10, 8),
 }
-"""By GB of memory: buffer pool and redo log in GB; number of files of the redo log in old releases,
-and the size of each in GB; the number of threads for each kind of work (cleaning, purging, reading,
-writing), and of buffer pool instances."""
+"""Published sizes by GB of memory: of the buffer pool and of the redo log in GB; the number of redo
+log files in old releases, and the size of each in GB; the number of threads for each kind of work
+(cleaning, purging, reading, writing), which is also the number of buffer pool instances."""
 
 
 def published(machine: Machine) -> Mapping[str, int | str]:

@@ -21,7 +21,7 @@ from pipeline.text.errors import UserError
 LOG = "server.log"
 """The log file in a server's folder: its standard output and error."""
 SOCKET_PATH_LIMIT = 107
-"""The most bytes that the path of a Unix socket may have on Linux."""
+"""Maximum length of the path of a Unix socket on Linux, in bytes."""
 READY_POLL = 0.01
 """Seconds between two checks whether the server answers."""
 READY_DEADLINE = 180.0
@@ -51,7 +51,7 @@ def prepare(build: Build, template: Path, placement: Placement, socket: Path | N
 
 
 def check_socket_path(socket: Path) -> None:
-    """Refuse a folder whose path is too long for a Unix socket in it."""
+    """Raise UserError for a socket whose path is too long."""
     excess = len(bytes(socket)) - SOCKET_PATH_LIMIT
     if excess > 0:
         raise UserError(

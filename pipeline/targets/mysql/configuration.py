@@ -7,9 +7,9 @@ mdcallag/mytools).
 
 small is not published: it is nightshift's own, for small databases on any machine. It disables the
 performance schema, and the redo log is an eighth of memory, because old releases write the whole
-file before they answer. GTIDs are as by default in small, enabled in small_gtid and disabled in
-small_nogtid. An option that some releases do not know has the prefix ``loose_``: they ignore it
-with a warning.
+file before they answer. small leaves GTIDs at the release's default, small_gtid enables and
+small_nogtid disables them. An option that some releases do not know has the prefix ``loose_``: they
+ignore it with a warning.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def scale(machine: Machine) -> Mapping[str, int | str]:
 
 
 _NUMBER = re.compile(r"(-?[0-9.]+) (?:\d*[kMGT]?B|us|ms|s|min|h|d)")
-"""A value of pg_settings with its unit, as ``16384 8kB``. A number without a unit in a
-configuration file has the same unit."""
+"""The pattern of a value of pg_settings with its unit, as ``16384 8kB``. In a configuration file, a
+number without a unit has the same unit."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:

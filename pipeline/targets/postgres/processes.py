@@ -16,7 +16,8 @@ _WORKERS = "worker"
 """The ``io_method`` that reads in separate worker processes, the default since 18."""
 
 _CLIENT = re.compile(r"postgres: .*\[local\]|postgres: .*parallel worker")
-"""Titles of processes that execute statements. Load generators use the Unix socket."""
+"""The pattern of the titles of processes that execute statements: clients connect over the Unix
+socket, shown as ``[local]``."""
 
 
 def background(config: ServerConfig, major: str) -> int:

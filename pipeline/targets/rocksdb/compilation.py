@@ -12,7 +12,8 @@ PROGRAM = "bin/db_bench"
 
 
 _NEVER = "2001-09-09 01:46:40"
-"""The build time of every build, equal to SOURCE_DATE_EPOCH, for equal binaries."""
+"""The build time that is written into every build, equal to SOURCE_DATE_EPOCH, so that equal code
+gives equal binaries."""
 
 _VERSION = ("FORCE_GIT_SHA=unknown", f"build_date={_NEVER}", f"date={_NEVER.split(maxsplit=1)[0]}")
 """Makefile variables that keep the time, and the commit of a repository around the source tree, out

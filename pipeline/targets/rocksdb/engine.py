@@ -25,7 +25,7 @@ _PUBLISHED_IDLE = 300.0 / (40_000_000 * 420)
 """Seconds per byte of the database to wait for compaction in an old release. The published runs
 wait 300 s for 40 million rows of 420 bytes, and read a hundred keys meanwhile."""
 _LONGEST_IDLE = 300
-"""The most seconds to wait for compaction in an old release, as published."""
+"""Maximum seconds to wait for compaction in an old release, as published."""
 
 _REFUSED = "Direct I/O is not supported"
 """The error message of every release for a file system without O_DIRECT."""
@@ -68,7 +68,7 @@ class RocksDBEngine:
         return settings
 
     def serves(self, task: Task) -> bool:
-        """Return whether a thread is the benchmark's; those of background jobs have names."""
+        """Return whether a thread runs the benchmark; threads of background jobs have names."""
         return not task.name.startswith("rocksdb:")
 
     def maintain(self, tables: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ OPTIONS = (
 """The compile-time options of SQLite; those of the build options are appended."""
 
 SAME_CODE = ("-P", "-w", "-D__LINE__=0")
-"""Compiler options that give equal binaries for equal code: they ignore comments, empty lines and
+"""Compiler options that give equal binaries for equal code: they remove comments, empty lines and
 line numbers. Some errors of SQLite include their source line, so a new comment would otherwise
 change the binary."""
 

@@ -1,4 +1,4 @@
-"""Object storage (S3) as a place for transfers, as of Hetzner, Ceph, MinIO or Amazon."""
+"""Object storage (S3) as a place for transfers, such as that of Hetzner, Ceph, MinIO or Amazon."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class Count(Frozen):
 
 
 LONGER = 3
-"""Length of the longer counted run of a step, as a multiple of the shorter run's length. The
-difference between the two runs is what the operations cost."""
+"""The length of the longer counted run of a step, as a multiple of the shorter run's. The
+difference between the instructions of the two runs is the cost of the additional operations."""
 
 
 class Maintain(Frozen):

@@ -154,7 +154,7 @@ class DbBench(Family):
         )
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return how many operations the shorter counted run of a db_bench step does."""
+        """Return how many operations the shorter counted run of a db_bench step executes."""
         if step_named(step.name).loads:
             return max(workload.scale.rows // LONGER, 1)
         return _COUNTED_EVENTS

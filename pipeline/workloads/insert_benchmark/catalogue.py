@@ -17,7 +17,7 @@ INDEXES: Final = "indexes"
 QUERIES: Final = "queries"
 
 SECONDARY_INDEXES: Final = 3
-"""Secondary indexes of each table; l.x creates them."""
+"""Number of secondary indexes of each table, which the step l.x creates."""
 
 
 class InsertBenchmarkStep(NamedTuple):
