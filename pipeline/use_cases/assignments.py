@@ -1,4 +1,4 @@
-"""Find what the hub asked of a bench, so that it accepts nothing else from the bench."""
+"""Find what the hub asked of a bench, so that the hub accepts nothing else from it."""
 
 from __future__ import annotations
 

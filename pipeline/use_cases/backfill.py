@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 class Backfilled(NamedTuple):
     """What a backfill did: measured revisions, failed builds, number of skipped revisions left.
 
-    ``detected`` is the result of the detection after it, ``seconds`` the duration.
+    ``detected`` is the result of the detection afterwards, ``seconds`` the duration of both.
     """
 
     done: list[Choice]

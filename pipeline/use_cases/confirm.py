@@ -73,9 +73,9 @@ def confirm_all(
 
     The default of ``seconds`` is the configured limit of a night. Undecided regressions are
     continued; without ``go_on`` only those with new runs. A suspected regression whose experiment
-    was already decided has been reopened, so it is measured from the beginning. With ``again`` all
-    are. An error of one regression is logged and does not stop the others. Outcomes are recorded in
-    the journal.
+    was already decided has been reopened, so it is measured from the beginning; with ``again``,
+    every regression is. An error of one regression is logged and does not stop the others. Outcomes
+    are recorded in the journal.
     """
     outcomes: dict[str, ConfirmOutcome] = {}
     waiting: list[tuple[Regression, Experiment]] = []

@@ -132,7 +132,7 @@ def _read(form: str, file: Path) -> Sequence[ImportedValue]:
 def _labelled(values: Sequence[ImportedValue], revision: str) -> list[ImportedValue]:
     """Return the imported values, labelled with ``revision`` if it is given.
 
-    Raises UserError if there is no label, or if ``revision`` would replace several.
+    Raises UserError if a value has no revision, or if ``revision`` would replace several others.
     """
     named = list(dict.fromkeys(value.revision for value in values))
     if revision:

@@ -205,7 +205,7 @@ def _record(
 
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
-    """Return how many minutes a bisection has taken before, according to the journal."""
+    """Return the minutes that the earlier parts of a bisection took, according to the journal."""
     reported = (
         event for event in context.regressions.events(now()) if event.experiment == experiment
     )

@@ -90,7 +90,7 @@ class PublishedScale(NamedTuple):
     share: float
 
     def memory(self, published_mb: float, step: int = 1) -> int:
-        """Return a published memory size scaled to this machine, as a multiple of ``step`` MB."""
+        """Return a published memory size (MB) scaled to this machine, as a multiple of ``step``."""
         return max(step, int(published_mb * self.share) // step * step)
 
     def at_most(self, published_mb: float, step: int = 1) -> int:

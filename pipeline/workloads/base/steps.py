@@ -53,7 +53,7 @@ class StepNames(Generic[S]):
         return self._full[name]
 
     def matching(self, name: str) -> tuple[S, ...]:
-        """Return the steps with a full or short name, or of a group."""
+        """Return the steps that have ``name`` as full name, as short name or as group."""
         if name in self._full:
             return (self._full[name],)
         if name in self._aliases:
