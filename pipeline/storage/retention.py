@@ -32,7 +32,7 @@ def stored_runs(store: Engine) -> list[StoredRun]:
 
 
 def limit_of(runs: list[StoredRun], now: datetime, days: int, nights: int) -> datetime:
-    """Return the time before which runs are old: ``days`` ago, or earlier to keep the newest nights.
+    """Return the time before which runs are old: ``days`` ago, or earlier to keep some nights.
 
     Runs of the newest ``nights`` nights are kept. A night is a day (UTC) on which a run began.
     """
