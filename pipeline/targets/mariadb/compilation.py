@@ -25,8 +25,8 @@ HEADERS = (
     ("curses.h", "libncurses-dev"),
     ("gnutls/gnutls.h", "libgnutls28-dev"),
 )
-"""The installed headers that a build needs, each with its Debian package. Without them the build
-would download some of these libraries."""
+"""The installed headers that a build needs, each with its Debian package. The build uses the
+installed libraries, because by default it would download some of them."""
 
 NO_PLUGINS = (
     "COLUMNSTORE",

@@ -16,8 +16,8 @@ _WORKERS = "worker"
 """The ``io_method`` that reads in separate worker processes, the default since 18."""
 
 _CLIENT = re.compile(r"postgres: .*\[local\]|postgres: .*parallel worker")
-"""The pattern of the titles of processes that execute statements: clients connect over the Unix
-socket, shown as ``[local]``."""
+"""The pattern of the titles of processes that execute statements: backends of clients, which
+connect over the Unix socket (``[local]``), and parallel workers."""
 
 
 def background(config: ServerConfig, major: str) -> int:

@@ -114,9 +114,10 @@ class Sysbench(Family):
     ) -> tuple[str, ...]:
         """Return the sysbench command of a part of a run.
 
-        The command of a warm-up runs the step without measuring, for the warm-up time of the scale,
-        then one event of each client. For a step that reads whole tables it runs only these events,
-        because one scan reads every row.
+        The command of a warm-up runs the step without measuring for the warm-up time of the scale,
+        then one event of each client. In the mode count, and for a step that reads whole tables, it
+        runs only these events: warming up for a time would change the counts, and one scan reads
+        every row.
         """
         scale = workload.scale
         base = (
