@@ -106,9 +106,9 @@ def _class_of(context: MeasuringContext, place: str) -> str:
         if any(_lies_in(place, each) for each in section.places):
             return section.name
     raise UserError(
-        f"{place} does not name the batch that was measured for the hub; run `nightshift pack "
-        "--batch ID` on the bench, or list the place in `from` of the bench's [[class]] in "
-        f"{context.file.path}"
+        f"the results in {place} name no batch of the hub, so their machine class is unknown; pack "
+        "them with the id that the hub gave (`nightshift pack --batch ID`), or list the place in "
+        f"`from` of the [[class]] of the bench in {context.file.path}"
     )
 
 

@@ -58,7 +58,7 @@ def server_program(home: Path) -> Path:
     for name in _SERVERS:
         if (program := home / name).is_file():
             return program
-    raise UserError("the archive holds no mysqld, so it is not a release of MySQL")
+    raise UserError("the downloaded archive has no mysqld, so it is not a release of MySQL")
 
 
 def command(home: Path) -> tuple[str, ...]:

@@ -89,7 +89,9 @@ class Postgres:
         """Identify an installed build. Raises UserError if it is not Postgres."""
         program = home / "bin/postgres"
         if not program.exists():
-            raise UserError("the archive holds no bin/postgres, so it is not a release of Postgres")
+            raise UserError(
+                "the downloaded archive has no bin/postgres, so it is not a release of Postgres"
+            )
         return Identity(
             program=program,
             folders=install.PROGRAM_FOLDERS,

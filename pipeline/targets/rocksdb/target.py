@@ -65,7 +65,9 @@ class RocksDB:
         """Identify an installed build. Raises UserError if it is not RocksDB."""
         program = _program(home)
         if not program.exists():
-            raise UserError("the archive holds no db_bench, so it is not a release of RocksDB")
+            raise UserError(
+                "the downloaded archive has no db_bench, so it is not a release of RocksDB"
+            )
         version = reported_version(program, find_account(), command=_command(home))
         folder = program.relative_to(home).parts[0]
         return Identity(program=program, folders=(folder,), version=version)
