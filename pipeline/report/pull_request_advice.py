@@ -36,7 +36,7 @@ _PULL_REQUEST = {
         "more about the reason. This check does not block."
     ),
 }
-"""What the reader does next about a pull request, by outcome."""
+"""What the reader should do next about a pull request, by outcome."""
 
 _MACHINE_CHANGED = (
     "Base was measured twice, and the two differed although the code is the same. So nothing can "
@@ -44,7 +44,7 @@ _MACHINE_CHANGED = (
     "`/nightshift` to measure again, or `/nightshift mode=count`, which counts instructions "
     "instead of timing and is precise on a noisy machine. This check does not block."
 )
-"""What the reader does next where the machine changed."""
+"""What the reader should do next if the machine changed."""
 
 _BRANCH = {
     PullRequestOutcome.PASSED: "There is nothing to do.",
@@ -73,7 +73,7 @@ _BRANCH = {
         "the reason. This check does not block."
     ),
 }
-"""What the reader does next about a pushed branch, where nobody can comment, by outcome."""
+"""What the reader should do next about a pushed branch, where nobody can comment, by outcome."""
 
 _BRANCH_MACHINE_CHANGED = (
     "Base was measured twice, and the two differed although the code is the same. So nothing can "
@@ -81,11 +81,11 @@ _BRANCH_MACHINE_CHANGED = (
     "jobs on the page of the run, or set `mode: count` in the workflow, which counts instructions "
     "instead of timing and is precise on a noisy machine. This check does not block."
 )
-"""What the reader does next about a pushed branch where the machine changed."""
+"""What the reader should do next about a pushed branch if the machine changed."""
 
 
 def advice(outcome: PullRequestOutcome, *, branch: bool = False, moved: bool = False) -> str:
-    """Return what the reader does next, as markdown.
+    """Return what the reader should do next, as markdown.
 
     ``branch`` says that a pushed branch was measured instead of a pull request. ``moved`` says that
     the machine changed during the measurement.
