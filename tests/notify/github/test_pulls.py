@@ -449,6 +449,15 @@ def test_the_title_of_a_push_is_the_subject_of_a_commit_and_not_believed(
     assert hub.comments == []
 
 
+def test_a_branch_of_which_no_target_is_known_is_called_so(hub: Hub, publish: Publish) -> None:
+    run = hub.measure(event="push", branch="topic", head="acme/db")
+    publish(FAILED, of=run)
+    assert [check.name for check in hub.checks] == ["nightshift / branch"]
+    publish(SLOWER, of=run)
+    (check,) = hub.checks
+    assert (check.name, check.conclusion) == (NAME, "failure")
+
+
 def test_another_branch_of_the_fork_is_another_pull_request(hub: Hub, publish: Publish) -> None:
     second = hub.open(OTHER, branch="other")
     publish(measured(levels(change=0.1), head=OTHER), of=hub.measure(OTHER, branch="other"))
