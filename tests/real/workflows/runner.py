@@ -29,7 +29,7 @@ def main() -> int:
     if not measures or "github-matrix" in words:
         done = subprocess.run([sys.executable, "-m", "pipeline", *words], check=False).returncode
         if "STAND_INS_HOSTILE" in os.environ and words[0] == "pack" and "--batch" in words:
-            tamper(Path(words[1]), Path("results"))
+            tamper(Path(words[1]))
         return done
     machine = Path(os.environ["STAND_INS_MACHINE"])
     with machine.open("a") as lock:
