@@ -100,9 +100,11 @@ def test_benches_that_forge_decide_nothing(
     assert artifacts.count("measured") > 1 and artifacts.count("pursued") == 1, artifacts
     # What was forged is named, and the job of the hub fails, so that somebody looks.
     assert (results["ingest"], results["conclude"]) == ("failure", "failure"), done
-    for forged in (UNDECLARED, "outcome.json"):
-        assert any(forged in line for line in done.said("ingest").splitlines()), done.said("ingest")
-    assert "outcome.json" in done.said("conclude"), done.said("conclude")
+    refused = "was not requested from this bench"
+    for job, forged in (("ingest", f"/{UNDECLARED}-"), ("ingest", "/experiments/confirm-x")):
+        lines = [line for line in done.said(job).splitlines() if forged in line]
+        assert len(lines) == 3 and all(refused in line for line in lines), done.said(job)
+    assert f"outcome.json {refused}" in done.said("conclude"), done.said("conclude")
 
     folder = home / "results"
     kept = list(list_bundles(folder / "bundles"))
