@@ -90,7 +90,12 @@ class WaitingStacks:
         command = contained(["eu-stack", "--module", "--pid", str(pid)])
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=PATIENCE
+                command,
+                capture_output=True,
+                check=False,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             self._problem = f"no stacks of waiting threads: {first_line(error)}"
