@@ -8,6 +8,10 @@ from pydantic import Field
 
 from pipeline.model.base import Frozen
 
+LONGER = 3
+"""Length of the longer counted run of a step, as a multiple of the shorter run's length. The
+difference between the two runs is what the operations cost."""
+
 FLOOR = 0.0005
 """The largest relative difference between the counts of equal programs, 0.05 %. Two measurements of
 one build differ by less: a millionth to a ten-thousandth."""

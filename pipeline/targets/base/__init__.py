@@ -23,6 +23,7 @@ from pipeline.model import (
     ServerConfig,
     Supply,
 )
+from pipeline.model.counts import LONGER
 from pipeline.targets.base.archives import ArchiveMember
 
 
@@ -60,6 +61,8 @@ class Counting(Frozen):
     counted apart. If there are ``binaries``, only functions of those programs and libraries count,
     by the beginning of the file name. ``settings`` keep background work from changing what a
     statement costs. ``held_back`` stops further background work while a step is counted.
+    ``longer`` is the length of the longer run of a step, as a multiple of the shorter run's length:
+    larger where rare work, such as a new undo segment, is a large share of what a step costs.
     """
 
     entries: tuple[str, ...] = ()
@@ -68,6 +71,7 @@ class Counting(Frozen):
     binaries: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict)
     held_back: Callable[[Connection], AbstractContextManager[None]] = lambda _: nullcontext()
+    longer: int = LONGER
 
 
 class ServerError(Exception):

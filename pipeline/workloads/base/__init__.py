@@ -33,11 +33,6 @@ class Count(Frozen):
     events: int
 
 
-LONGER = 3
-"""Length of the longer counted run of a step, as a multiple of the shorter run's length. The
-difference between the two runs is what the operations cost."""
-
-
 class Maintain(Frozen):
     """Part of a run: vacuum or checkpoint after the writes, then wait ``rest`` seconds."""
 
