@@ -149,8 +149,8 @@ def _resume(
 ) -> tuple[Ints, Floats, _Known]:
     """Search a series whose first ``former`` values were searched before in the same unit.
 
-    least: minimum values of a side; as a constant here, it would recompile every kernel below.
-    Returns places, strengths, and the state for the next call.
+    least: minimum values of a side; it is an argument because, as a constant, it would have every
+    kernel compiled again. Returns places, strengths, and the state for the next call.
     """
     former_scale, equal, moved, far = known
     values, y = room.values[:n], room.y[:n]

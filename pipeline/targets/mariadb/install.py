@@ -1,4 +1,4 @@
-"""Archives of MariaDB releases: a Maven jar, or the tarball of MariaDB's makers."""
+"""Archives of MariaDB releases: a Maven jar, or the tarball that MariaDB publishes."""
 
 from __future__ import annotations
 

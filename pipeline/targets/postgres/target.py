@@ -97,7 +97,7 @@ class Postgres:
         )
 
     def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
-        """Return nothing: every option counts when the database is opened."""
+        """Return nothing: no option takes effect only when the database is created."""
         del config
         return ()
 
