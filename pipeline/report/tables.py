@@ -27,8 +27,8 @@ GROUPS = (
     "range queries with aggregation",
     "writes",
 )
-"""The published order of the groups: first those of db_bench, then those of sysbench. Groups of other
-families follow in their own order."""
+"""The published order of the groups: first those of db_bench, then those of sysbench. Groups of
+other families follow in their own order."""
 
 
 @dataclass(frozen=True)
