@@ -301,7 +301,7 @@ def test_a_mirror_that_measures_pushed_branches_needs_no_label(
     without(COMMENTS)(acme)
     acme.delete_label("nightshift")
     acme.settings.rules_require = ()
-    assert check().out.splitlines() == ["0 settings missing, 8 checks good"]
+    assert check().out.splitlines() == ["0 settings missing, 8 checks passed"]
 
 
 def test_a_private_repository_has_no_approval_policy(acme: Repository, check: Check) -> None:
