@@ -10,7 +10,6 @@ from pathlib import Path
 from pipeline.machine.fingerprint import memory_gb
 from pipeline.model import Machine
 from pipeline.storage.bundle import list_bundles, read_bundle
-from tests.fakes.github.server import GithubServer
 from tests.nights import leftovers
 from tests.real.workflows.act import Actions, commit
 from tests.real.workflows.adversary import FUTURE, UNDECLARED
@@ -68,13 +67,11 @@ def nightshift(actions: Actions, *words: str) -> str:
 
 def test_benches_that_forge_decide_nothing(
     actions: Actions,
-    github: GithubServer,
     machine: Machine,
     cache: Path,
     own_cache: Path,
     tmp_path: Path,
 ) -> None:
-    assert github.repository(DATABASE)
     code = tmp_path / "sqlite"
     releases_as_commits(code, ["3.46.0"], cache)
     whole = (code / "sqlite3.c").read_text()
@@ -109,7 +106,7 @@ def test_benches_that_forge_decide_nothing(
     folder = home / "results"
     kept = list(list_bundles(folder / "bundles"))
     assert len(kept) == 3
-    assert {read_bundle(path).manifest.machine_class for path in kept} == {"bench"}
+    assert {read_bundle(path).manifest.machine.machine_class for path in kept} == {"bench"}
     (one,) = json.loads(nightshift(actions, "regressions", "--format", "json"))
     assert (one["state"], one["first_bad"]) == ("confirmed", slow[:12])
     decided = [each for each in folder.rglob("*.json*") if each.parent.name != "logs"]
