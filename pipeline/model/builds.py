@@ -18,7 +18,8 @@ class Supply(Frozen):
     debian-source, npm, crate, tarball, git, tags, tree). ``coordinates`` are the request, in that
     kind's spelling. ``prebuilt`` is true for programs and false for source code. ``commits`` is
     true if the revisions are the commits of a branch, or a source tree in its present state, and
-    not releases.
+    not releases. ``unused_submodules`` are paths in a git repository: submodules that the build
+    does not need, which are not downloaded.
     """
 
     name: str
@@ -26,6 +27,8 @@ class Supply(Frozen):
     coordinates: str
     prebuilt: bool = True
     commits: bool = False
+    # Omitted if empty, so that builds from before this field keep their digest.
+    unused_submodules: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 class Revision(Frozen):

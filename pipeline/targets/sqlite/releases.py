@@ -50,7 +50,7 @@ A crate's version does not include the release, and finding out would mean to do
 A published crate does not change, so this table holds the result.
 """
 
-_TAG = re.compile(r"version-(\d+(?:\.\d+)+)")
+_TAG = re.compile(r"(?:version-)?(\d+(?:\.\d+)+)")
 _PACKAGE = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
@@ -67,7 +67,10 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def _named(versions: Iterable[str]) -> Iterator[Revision]:
-    """Yield the releases in tags (version-3.46.0) and Debian packages (bookworm/3.40.1-2)."""
+    """Yield the releases in tags (version-3.46.0), archives (3.46.0) and Debian's packages.
+
+    A package's name has the suite and the packaging, as bookworm/3.40.1-2.
+    """
     for spelling in versions:
         if found := _TAG.fullmatch(spelling) or _PACKAGE.fullmatch(spelling):
             yield _release(_numbers(found[1]), spelling)
