@@ -30,9 +30,9 @@ from pipeline.config.server_configs import ServerConfigSection
 from pipeline.config.tables import TableSetup
 
 __all__ = [
-    "ArchiveSection",
     "COLOURS",
     "DEFAULT_FILE",
+    "ArchiveSection",
     "BisectSection",
     "BuildSection",
     "ClassSection",

@@ -37,9 +37,7 @@ class ArchiveSection(Section):
         description="address of the archive (https), or a file, beside nightshift.toml",
     )
     sha256: str = Field(pattern=SHA256, description="SHA-256 of the archive")
-    prebuilt: bool = Field(
-        default=False, description="whether it has programs and not source code"
-    )
+    prebuilt: bool = Field(default=False, description="whether it has programs and not source code")
 
 
 class PatchSection(Section):

@@ -78,7 +78,7 @@ def _checked(path: Path, expected: str) -> Path:
         ) from error
     if actual != expected:
         raise UserError(
-            f"{path} has the SHA-256 {actual}, not that of its [[archive]]; compare it with the one "
-            "that its makers publish"
+            f"{path} has the SHA-256 {actual}, not that of its [[archive]]; compare it with "
+            "the one that its makers publish"
         )
     return path

@@ -22,7 +22,9 @@ def written(folder: Path, *archives: str) -> ConfigFile:
     return load_config(path)
 
 
-def archive(target: str, version: str, place: str = "https://x.org/a.tar.gz", more: str = "") -> str:
+def archive(
+    target: str, version: str, place: str = "https://x.org/a.tar.gz", more: str = ""
+) -> str:
     return (
         f'target = "{target}"\nversion = "{version}"\naddress = "{place}"\nsha256 = "{DIGEST}"\n'
         f"{more}\n"
@@ -45,9 +47,7 @@ def test_archives_come_after_the_sources_of_a_target(tmp_path: Path) -> None:
         f"8.0.36 {DIGEST} {tmp_path}/mysql 8.0.36.tar.gz",
         f"5.7.44 {DIGEST} https://x.org/a.tar.gz",
     ]
-    found = revisions_of(
-        Offer("mysql", source), source_for(source, tmp_path / "cache").versions()
-    )
+    found = revisions_of(Offer("mysql", source), source_for(source, tmp_path / "cache").versions())
     assert [revision.version for revision in found] == ["5.7.44", "8.0.36"]
     assert supplies_of(file, "sqlite") == TARGETS["sqlite"].supplies
 

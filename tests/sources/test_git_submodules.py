@@ -35,9 +35,7 @@ def library(tmp_path: Path) -> Repository:
     return made
 
 
-def embed(
-    repository: Repository, url: str, commit: str, path: str = "lib", more: str = ""
-) -> str:
+def embed(repository: Repository, url: str, commit: str, path: str = "lib", more: str = "") -> str:
     """Commit a submodule, without git's own command, which refuses some addresses."""
     with (repository.folder / ".gitmodules").open("a") as file:
         file.write(f'[submodule "{path}"]\n\tpath = {path}\n\turl = {url}\n{more}')
@@ -166,9 +164,7 @@ def test_what_a_target_does_not_compile_is_not_downloaded(
     assert set(files_of(fetched.path)) == {".gitmodules", "server.c", "lib/lib.c"}
 
 
-def test_what_a_new_clone_leaves_empty_stays_empty(
-    repository: Repository, tmp_path: Path
-) -> None:
+def test_what_a_new_clone_leaves_empty_stays_empty(repository: Repository, tmp_path: Path) -> None:
     """A submodule that git shall not update, and a link without an entry in .gitmodules."""
     embed(repository, ELSEWHERE, "1" * 40, more="\tupdate = none\n")
     repository.git("update-index", "--add", "--cacheinfo", f"160000,{'2' * 40},stray")

@@ -99,9 +99,7 @@ def _base(address: str, clone: Path | None) -> str:
         return address
 
 
-def _archive(
-    repository: Path, commit: str, path: Path, *options: str, address: str = ""
-) -> None:
+def _archive(repository: Path, commit: str, path: Path, *options: str, address: str = "") -> None:
     made = ("archive", "--format=tar", f"--output={path}", *options, commit)
     run_git(repository, *made, address=address)
 

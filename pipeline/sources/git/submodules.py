@@ -41,8 +41,8 @@ def submodules_of(repository: Path, commit: str, base: str) -> list[Submodule]:
         if (address := submodule_address(about["url"], base)) is None:
             raise UserError(
                 f"the submodule {path} of {base} has an address that nightshift does not use: "
-                f"{about['url']!r}; allowed are https, http, git, ssh, and paths in a repository on "
-                "this machine"
+                f"{about['url']!r}; allowed are https, http, git, ssh, and paths in a repository "
+                "on this machine"
             )
         found.append(Submodule(names[path], path, address, linked))
     return found

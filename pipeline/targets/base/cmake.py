@@ -39,10 +39,7 @@ def configure(work: Compilation, options: Iterable[str]) -> tuple[str, ...]:
         # With a compiler behind a cache, cmake would take the cache for the assembler.
         f"-DCMAKE_ASM_COMPILER={work.options.compiler}",
         # Without the type STRING, cmake would take the name for that of a file in the tree.
-        *(
-            f"-DCMAKE_{name}:STRING={program}"
-            for name, program in archivers(work.options).items()
-        ),
+        *(f"-DCMAKE_{name}:STRING={program}" for name, program in archivers(work.options).items()),
         *RELEASE,
         *options,
         *work.options.configure,

@@ -122,7 +122,9 @@ def _server(tree: Path) -> str:
     try:
         lists = (tree / "sql/CMakeLists.txt").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError as error:
-        raise CompileError("the source code has no sql/CMakeLists.txt, so it is not MariaDB's") from error
+        raise CompileError(
+            "the source code has no sql/CMakeLists.txt, so it is not MariaDB's"
+        ) from error
     return "mariadbd" if re.search(r"(?i)add_executable\(mariadbd\b", lists) else "mysqld"
 
 

@@ -11,7 +11,13 @@ import tarfile
 from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
 
-from pipeline.targets.base.archives import CHUNK, ArchiveMember, deb_members, source_members, tar_members
+from pipeline.targets.base.archives import (
+    CHUNK,
+    ArchiveMember,
+    deb_members,
+    source_members,
+    tar_members,
+)
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.text.errors import UserError
