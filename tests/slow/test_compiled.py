@@ -126,7 +126,7 @@ def test_commits_of_mariadb_with_submodules(tmp_path: Path, cache: Path) -> None
     _, archive = source_package("mariadb", "10.11", cache)
     tree = tmp_path / "server"
     tree.mkdir()
-    unpack = ["tar", "--extract", "--strip-components=1", "--file", str(archive)]
+    unpack = ["tar", "--extract", "--no-same-owner", "--strip-components=1", "--file", str(archive)]
     subprocess.run(unpack, cwd=tree, check=True)
     commits = repository_of(tree, tmp_path / "parts")
     night = make_night(
