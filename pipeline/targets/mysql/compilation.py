@@ -25,8 +25,6 @@ CONFIGURE = (
     "-DWITH_MYSQLX=OFF",
     "-DWITH_RAPID=OFF",
     "-DWITH_GROUP_REPLICATION=OFF",
-    "-DWITH_NDBCLUSTER=OFF",
-    "-DWITH_NDB=OFF",
     "-DWITH_EMBEDDED_SERVER=OFF",
     "-DWITH_AUTHENTICATION_CLIENT_PLUGINS=OFF",
     "-DWITH_AUTHENTICATION_FIDO=OFF",
@@ -37,7 +35,7 @@ CONFIGURE = (
     "-DWITH_CURL=none",
     *(
         f"-DWITHOUT_{name}_STORAGE_ENGINE=ON"
-        for name in ("ARCHIVE", "BLACKHOLE", "EXAMPLE", "FEDERATED")
+        for name in ("ARCHIVE", "BLACKHOLE", "EXAMPLE", "FEDERATED", "NDBCLUSTER")
     ),
     # An optional library or linker that only some machines have would make a different server.
     "-DWITH_SYSTEMD=OFF",
