@@ -20,7 +20,7 @@ from pipeline.sources.base.http import Site
 from pipeline.text.errors import UserError
 
 
-class _Listed(NamedTuple):
+class _ListedArchive(NamedTuple):
     """An archive, its address or path, and its SHA-256."""
 
     sha256: str
@@ -45,7 +45,7 @@ class ArchiveSource:
     ) -> None:
         del cache  # fetch gets the cache for archives; nothing else is cached.
         listed = (line.split(" ", 2) for line in coordinates.splitlines())
-        self._listed = {version: _Listed(digest, at) for version, digest, at in listed}
+        self._listed = {version: _ListedArchive(digest, at) for version, digest, at in listed}
         self._session, self._sleep = session, sleep
 
     def versions(self) -> tuple[str, ...]:

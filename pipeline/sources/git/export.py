@@ -18,7 +18,7 @@ from pipeline.sources.git.submodules import clones_of, submodules_of
 from pipeline.text.errors import UserError
 
 
-class _Part(NamedTuple):
+class _TreePart(NamedTuple):
     """A commit whose files belong below a path of the tree that is exported."""
 
     repository: Path
@@ -64,7 +64,7 @@ def _parts(
     cache: Path,
     unused: Sequence[str],
     above: str = "",
-) -> Iterator[_Part]:
+) -> Iterator[_TreePart]:
     """Download the submodules of a commit, and theirs, and yield them."""
     for submodule in submodules_of(repository, commit, base):
         path = f"{above}{submodule.path}"
@@ -74,7 +74,7 @@ def _parts(
         store = SingleCommits(submodule.address, cache, described)
         clones = clones_of(submodule, clone) if clone else []
         store.obtain(submodule.commit, clones)
-        yield _Part(store.folder, submodule.commit, path)
+        yield _TreePart(store.folder, submodule.commit, path)
         yield from _parts(
             store.folder,
             submodule.commit,

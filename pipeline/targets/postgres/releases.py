@@ -22,7 +22,7 @@ _STAGES = {"alpha": -3, "beta": -2, "rc": -1}
 """The stages before a release, as a part of the sort key. That of the release .0 follows them."""
 
 
-class _Found(NamedTuple):
+class _PackagedRelease(NamedTuple):
     """A release, and the numbers of its packaging; the last packaging of a release wins."""
 
     revision: Revision
@@ -42,7 +42,7 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
         "debian-source": _debian,
     }
     read = readers[supply.kind]
-    best: dict[tuple[int, ...], _Found] = {}
+    best: dict[tuple[int, ...], _PackagedRelease] = {}
     for spelling in versions:
         found = read(spelling)
         if found is None or found.revision.order < _OLDEST:
@@ -62,7 +62,7 @@ def major_of(build: Build) -> int:
     return int(reported[1] if reported is not None else build.version.split(".")[0])
 
 
-def _packed(spelling: str) -> _Found | None:
+def _packed(spelling: str) -> _PackagedRelease | None:
     """Parse the version of a packed release on Maven Central.
 
     From 10 on Postgres has two numbers, and the third is the packaging's: 14.10.1 is another
@@ -73,28 +73,28 @@ def _packed(spelling: str) -> _Found | None:
         return None
     first, second, third, again = (int(number or 0) for number in found.groups())
     if first >= _FIRST_TWO_PART_MAJOR:
-        return _Found(_release((first, second), spelling), (third, again))
-    return _Found(_release((first, second, third), spelling), (0, again))
+        return _PackagedRelease(_release((first, second), spelling), (third, again))
+    return _PackagedRelease(_release((first, second, third), spelling), (0, again))
 
 
-def _plain(spelling: str) -> _Found | None:
+def _plain(spelling: str) -> _PackagedRelease | None:
     """Parse a plain version of Postgres, as 17.2 or 9.6.24."""
     if not _NUMBERS.fullmatch(spelling):
         return None
-    return _Found(_release(tuple(map(int, spelling.split("."))), spelling))
+    return _PackagedRelease(_release(tuple(map(int, spelling.split("."))), spelling))
 
 
-def _tag(spelling: str) -> _Found | None:
+def _tag(spelling: str) -> _PackagedRelease | None:
     """Parse a tag of Postgres's repository, as REL_17_2, REL9_6_24 or REL_19_BETA1."""
     return _staged(_TAG.fullmatch(spelling), spelling)
 
 
-def _debian(spelling: str) -> _Found | None:
+def _debian(spelling: str) -> _PackagedRelease | None:
     """Parse a Debian source package, as bookworm/15.14-0+deb12u1 or sid/19~beta1-1."""
     return _staged(_DEBIAN.fullmatch(spelling), spelling)
 
 
-def _staged(found: re.Match[str] | None, locator: str) -> _Found | None:
+def _staged(found: re.Match[str] | None, locator: str) -> _PackagedRelease | None:
     """Return the release that a name has, or the beta or release candidate before one."""
     if found is None:
         return None
@@ -105,9 +105,9 @@ def _staged(found: re.Match[str] | None, locator: str) -> _Found | None:
     if len(numbers) != (parts if stage else parts + 1):
         return None
     if not stage:
-        return _Found(_release(numbers, locator))
+        return _PackagedRelease(_release(numbers, locator))
     name, number = ".".join(map(str, numbers)), int(found["number"])
-    return _Found(
+    return _PackagedRelease(
         Revision(
             target="postgres",
             version=f"{name}{stage}{number}",
