@@ -392,7 +392,7 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
         ),
         (line() + workload('family = "sysbnch"'), "8: workload.family", "did you mean sysbench?"),
         (line() + workload('config = "x10"'), "8: workload.config", "choose one of x10a"),
-        (line() + workload('config = "x10a"'), "8: workload.config", "no file for postgres 9.6"),
+        (line() + workload('config = "x10c"'), "8: workload.config", "no file for postgres 9.6"),
         (
             line(more='build = "o3"'),
             "4: line.build",
