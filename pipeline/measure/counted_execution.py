@@ -1,7 +1,8 @@
 """Execute a cell in the mode count: run each step at two lengths, and count instructions.
 
-The difference between the two lengths is what the operations cost; start-up, connecting and the
-work of the first operations, which fill the caches of a connection, cancel.
+A length is a number of operations. The difference between the two counts is what the additional
+operations cost. Start-up, connecting and the first operations, which fill the caches of a
+connection, cancel.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pipeline.profiles.callgrind import CallgrindProfile
 from pipeline.storage.bundle import COUNTS_MEMBER
 from pipeline.targets.base import Server, ServerError
 from pipeline.text.errors import first_line
-from pipeline.workloads.base import LONGER, Count, Measure
+from pipeline.workloads.base import Count, Measure
 
 COUNTED_LIMIT = 900.0
 """Seconds after which a counted command counts as hung: some fifty times the time of a step."""
@@ -38,7 +39,7 @@ class _CountedCommand(NamedTuple):
 
 
 class CountedExecution(Execution):
-    """The execution of a cell that counts instructions; nothing is sampled beside it."""
+    """The execution of a cell that counts instructions; no probe takes samples meanwhile."""
 
     _callgrind: Callgrind
 
@@ -112,7 +113,7 @@ class CountedExecution(Execution):
         seconds += shorter.done.seconds
         if shorter.failure:
             return None, shorter, seconds, shorter.failure
-        longer = self._run(Count(step=step, events=LONGER * events), server)
+        longer = self._run(Count(step=step, events=self._target.counting.longer * events), server)
         seconds += longer.done.seconds
         if longer.failure:
             return None, longer, seconds, longer.failure
@@ -123,7 +124,7 @@ class CountedExecution(Execution):
         return counts, longer, seconds, ""
 
     def _run(self, action: Count, server: Server) -> _CountedCommand:
-        """Run a step at one length, and count its instructions.
+        """Run a step at one length (number of operations), and count its instructions.
 
         Raises HarnessError if somebody killed the load generator.
         """
@@ -170,4 +171,4 @@ def _processes(pid: int | None) -> set[int]:
         return set()
     with contextlib.suppress(psutil.NoSuchProcess):
         return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-    raise ServerError("the server has ended")
+    raise ServerError("the server has exited")

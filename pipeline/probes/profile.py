@@ -46,13 +46,13 @@ class Profile:
         """Start to record; a second call has no effect.
 
         Call it when measuring begins and all connections are open: perf takes a tenth of a second
-        to start and misses connections that open meanwhile. Call it from a thread that outlives the
-        recording, because the kernel kills perf when that thread ends.
+        to start and misses connections that open during this time. Call it from a thread that
+        outlives the recording, because the kernel kills perf when that thread ends.
         """
         if self._perf is not None:
             return
         command = ["perf", "record", f"--freq={FREQUENCY}", "-g", f"--output={self._file}"]
-        command += ["--pid", ",".join(map(str, _tree(self._pid)))]
+        command += ["--pid", ",".join(map(str, processes_of(self._pid)))]
         with self._output.open("wb") as output:
             self._perf = subprocess.Popen(
                 contained(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -115,7 +115,8 @@ class Profile:
         return next((line for line in lines if line != "Error:"), "perf printed no error")
 
 
-def _tree(pid: int) -> list[int]:
+def processes_of(pid: int) -> list[int]:
+    """Return the ids of a process and of all its descendants."""
     try:
         root = psutil.Process(pid)
         return [pid, *(child.pid for child in root.children(recursive=True))]

@@ -27,7 +27,7 @@ KINDS: AdapterRegistry[Maker] = AdapterRegistry(
     },
     lambda maker: maker,
 )
-"""The constructor of each kind of source, called with coordinates and cache; new kinds go here.
+"""The constructor of each kind of source, called with coordinates and cache; add new kinds here.
 
 Those of git repositories also take the submodules that are left out.
 """

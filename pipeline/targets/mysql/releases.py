@@ -16,7 +16,7 @@ _SPELLINGS = {
     "archive": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
     "tags": re.compile(r"mysql-(\d+)\.(\d+)\.(\d+)"),
 }
-"""How each kind of source spells a release: three numbers, then its packaging."""
+"""How each kind of source spells a release: three numbers, then a number of the packaging."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:

@@ -54,9 +54,9 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def major_of(build: Build) -> int:
-    """Return the first number of a build's version, as its program reports it.
+    """Return the major version of a build, as its program reports it.
 
-    A commit is named by its hash, and reports 19devel.
+    The program is asked because the name of a commit is only its hash; the program says 19devel.
     """
     reported = _REPORTED.search(build.provenance.reported_version)
     return int(reported[1] if reported is not None else build.version.split(".")[0])
