@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.model import Revision, Supply, digest
 from pipeline.model.registry import AdapterRegistry
-from pipeline.sources.base import Source
+from pipeline.sources.base import Addressed, Source
 from pipeline.sources.cached import HOUR, CachedVersions
 
 Maker = Callable[[str, Path], Source]
@@ -49,6 +49,16 @@ def commit_in(supply: Supply, tag: str, cache: Path) -> str:
     from pipeline.sources.git import GitBranch  # noqa: PLC0415
 
     return GitBranch(supply.coordinates, cache).newest_in(tag)
+
+
+def address_of(supply: Supply, version: str, cache: Path) -> str:
+    """Return from where a shell script downloads a version; empty if no script can.
+
+    ``version`` may be a variable of a shell. Raises UserError if the source does not know its
+    address.
+    """
+    source = KINDS[supply.kind](supply.coordinates, cache)
+    return source.address(version) if isinstance(source, Addressed) else ""
 
 
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:

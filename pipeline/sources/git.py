@@ -79,6 +79,11 @@ class GitBranch:
         """Export the files of a commit as a tar file."""
         return self._mirror.archive(version.partition(" ")[0], cache)
 
+    def address(self, version: str) -> str:
+        """Return the address of the repository, or its folder on this machine."""
+        del version
+        return self._mirror.address
+
 
 class GitTags:
     """The tags of a repository as versions."""
@@ -97,14 +102,19 @@ class GitTags:
         """Export the files of a tag as a tar file."""
         return self._mirror.archive(f"refs/tags/{version}", cache)
 
+    def address(self, version: str) -> str:
+        """Return the address of the repository, or its folder on this machine."""
+        del version
+        return self._mirror.address
+
 
 class _Mirror:
     """The copy of a git repository in the cache."""
 
     def __init__(self, address: str, cache: Path) -> None:
         folder = folder_at(address)
-        self._address = str(folder.absolute()) if folder is not None else address
-        name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
+        self.address = str(folder.absolute()) if folder is not None else address
+        name = hashlib.sha256(self.address.encode()).hexdigest()[:16]
         self._folder = cache / "git" / f"{name}.git"
 
     def refresh(self) -> None:
@@ -116,8 +126,8 @@ class _Mirror:
             shutil.rmtree(self._folder, ignore_errors=True)
             part = self._folder.with_suffix(".part")
             shutil.rmtree(part, ignore_errors=True)
-            clone = ("clone", "--quiet", "--mirror", "--", self._address, str(part))
-            run_git(None, *clone, address=self._address)
+            clone = ("clone", "--quiet", "--mirror", "--", self.address, str(part))
+            run_git(None, *clone, address=self.address)
             part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
@@ -136,7 +146,7 @@ class _Mirror:
             self.refresh()
             if not self.knows(name):
                 raise UserError(
-                    f"{self._address} has no {name.removeprefix('refs/tags/')}; "
+                    f"{self.address} has no {name.removeprefix('refs/tags/')}; "
                     "`nightshift discover` lists the revisions"
                 )
         commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
@@ -149,9 +159,7 @@ class _Mirror:
             path.unlink(missing_ok=True)
             raise
         identity = hashlib.sha256(f"git tree {tree}".encode()).hexdigest()
-        return Fetched(
-            path=path, locator=f"{self._address}@{commit}", sha256=identity, scratch=True
-        )
+        return Fetched(path=path, locator=f"{self.address}@{commit}", sha256=identity, scratch=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -159,4 +167,4 @@ class _Mirror:
             yield
 
     def _run(self, *arguments: str) -> str:
-        return run_git(self._folder, *arguments, address=self._address)
+        return run_git(self._folder, *arguments, address=self.address)
