@@ -63,7 +63,7 @@ def main() -> None:
         fail("; ".join([mistake, *getattr(error, "__notes__", ())]))
         sys.exit(2)
     if code == INTERRUPTED:  # typer exits with the same code after ctrl-C.
-        fail("stopped; all results are kept: run the same command again to continue")
+        fail("interrupted; all results are kept: run the same command again to continue")
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -78,8 +78,8 @@ def _mistake(error: Exception) -> str | None:
         )
     if isinstance(error, OSError) and error.filename and _is_of_the_file_system(error):
         return (
-            f"{error.filename} cannot be used ({error.strerror}); see what is there and whose it "
-            "is, then run the same command again"
+            f"{error.filename} cannot be used ({error.strerror}); check what it is and who owns "
+            "it, then run the same command again"
         )
     return str(error) if isinstance(error, UserError) else None
 

@@ -39,7 +39,7 @@ class VerbGroup(TyperGroup):
         if args[0] not in VERBS:
             near = get_close_matches(args[0], VERBS, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]}?" if near else "."
-            ctx.fail(f"There is no verb {args[0]!r}{hint}")
+            ctx.fail(f"There is no command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -40,7 +40,7 @@ def backup_verb(
         print_json({"place": address, **vars(done)})
         return
     out.print(
-        f"{done.name} in {address}: {plural(done.files, 'file')}, {done.sent} new "
+        f"backup {done.name} in {address}: {plural(done.files, 'file')}, {done.sent} new "
         f"({done.bytes / 1000000.0:.1f} MB), {plural(done.removed, 'older backup')} removed",
         markup=False,
     )

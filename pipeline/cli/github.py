@@ -45,5 +45,5 @@ def check_verb(
                 line = f"{each.state}: {each.name}: {each.text} -> {each.remedy}"
                 out.print(line, markup=False, soft_wrap=True)
         good = sum(each.state is SettingState.GOOD for each in findings)
-        out.print(f"{len(missing)} settings missing, {plural(good, 'check')} good", markup=False)
+        out.print(f"{len(missing)} settings missing, {plural(good, 'check')} passed", markup=False)
     raise typer.Exit(1 if missing else 0)

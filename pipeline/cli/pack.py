@@ -41,9 +41,7 @@ def pack_verb(
     ] = False,
     batch: Annotated[
         str,
-        typer.Option(
-            help="Id of the batch that the results answer, as `plan` or `pursue` prints it."
-        ),
+        typer.Option(help="Id of the batch that was measured, as `plan` or `pursue` prints it."),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,

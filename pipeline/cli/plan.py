@@ -75,7 +75,7 @@ def plan_verb(
         out.print(f"processors of {line_of_text}", markup=False)
     out.print(
         f"{len(plan.due)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
-        f"{show_duration(seconds)} of steps"
+        f"whose steps take {show_duration(seconds)}"
     )
 
 
@@ -92,5 +92,5 @@ def _steps(workload: Workload) -> str:
 
 def _length(timing: Timing) -> str:
     if timing.usual is not None and timing.measured == timing.limit:
-        return "that end after their rows"
+        return "that end when all rows are written"
     return f"of {timing.measured:g} s"

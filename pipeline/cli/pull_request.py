@@ -64,7 +64,7 @@ UNKNOWN = 2
 def measure_verb(
     base: BaseArgument,
     head: HeadArgument,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the answer.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the result.")],
     step: StepOption = None,
     metric: MetricOption = None,
     workload: WorkloadOption = "",
@@ -72,7 +72,9 @@ def measure_verb(
     smallest: SmallestOption = "",
     budget: BudgetOption = "5m",
     limit: Annotated[str, typer.Option(help="Time limit, builds included.")] = "2h",
-    bundles: Annotated[bool, typer.Option(help="Include the raw measurements (bundles).")] = True,
+    bundles: Annotated[
+        bool, typer.Option(help="Add the bundles (raw measurements) to the result.")
+    ] = True,
     gate: GateOption = False,
     again: AgainOption = False,
     results: ResultsOption = None,
@@ -103,13 +105,17 @@ def publish_verb(
     artifact: Annotated[
         Path,
         typer.Argument(
-            help="Output of `pull-request measure`: a folder, or the zip file of GitHub."
+            help="Output of `pull-request measure`: a folder, or the zip archive that GitHub made "
+            "of it."
         ),
     ],
     event: Annotated[
         Path,
         typer.Option(
-            help="File with the event that started the workflow. Default: GITHUB_EVENT_PATH."
+            help=(
+                "File with the event that started the workflow; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
         ),
     ],
     repository: Annotated[
@@ -121,16 +127,22 @@ def publish_verb(
     ] = "",
     smallest: Annotated[
         str,
-        typer.Option(help="Smallest change of interest. Default: that of `pull-request measure`."),
+        typer.Option(
+            help="Smallest relative change that matters. Default: that of `pull-request measure`."
+        ),
     ] = "",
     way: Annotated[
-        Way, typer.Option("--as", help="Form of the result on the commit: a check run or a status.")
+        Way,
+        typer.Option(
+            "--as",
+            help="How to report the result on the commit: as a check run or as a commit status.",
+        ),
     ] = Way.CHECK,
     branch: Annotated[
         str,
         typer.Option(
-            help="Branch on which `pull-request command` starts the measurement, beside the "
-            "default branch."
+            help="Branch, besides the default branch, on which `pull-request command` starts the "
+            "measurement."
         ),
     ] = "",
     gate: GateOption = False,
@@ -171,7 +183,13 @@ def publish_verb(
 @group.command("announce")
 def announce_verb(
     event: Annotated[
-        Path, typer.Option(help="File with the event of the measuring run: GITHUB_EVENT_PATH.")
+        Path,
+        typer.Option(
+            help=(
+                "File with the event of the workflow run that measures; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
+        ),
     ],
     repository: Annotated[
         str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
@@ -193,13 +211,19 @@ def announce_verb(
     if form is Format.JSON:
         print_json({"page": page})
     else:
-        out.print(page or "no measurement waits or runs, so no check run was written", markup=False)
+        out.print(
+            page or "no measurement is waiting or running, so no check run was written",
+            markup=False,
+        )
 
 
 @group.command("command")
 def command_verb(
     event: Annotated[
-        Path, typer.Option(help="File with the event of the comment: GITHUB_EVENT_PATH.")
+        Path,
+        typer.Option(
+            help="File with the event of the comment; a workflow finds it at $GITHUB_EVENT_PATH."
+        ),
     ],
     repository: Annotated[
         str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")

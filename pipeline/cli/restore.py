@@ -42,6 +42,7 @@ def restore_verb(
     else:
         count = plural(restored.files, "file")
         out.print(
-            f"{restored.name}: {count} in {restored.results}; now run `nightshift rebuild`",
+            f"backup {restored.name}: {count} restored to {restored.results}; now run `nightshift "
+            "rebuild`",
             markup=False,
         )

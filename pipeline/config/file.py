@@ -124,7 +124,8 @@ class ConfigFile:
             raise self._first_problem(error) from error
         except RecursionError as error:
             raise UserError(
-                f"{path} has too deeply nested tables or lists; remove them: no setting needs them"
+                f"the tables or lists in {path} are nested too deeply; remove them: no setting "
+                "needs them"
             ) from error
         self._check_references()
 

@@ -37,5 +37,8 @@ class ServerConfigSection(Section):
         if self.extends == self.name:
             raise ValueError("a configuration cannot extend itself; name another one")
         if any("\n" in line for line in self.lines):
-            raise ValueError("each of lines is one line; make a list of them, or use file")
+            raise ValueError(
+                "an item of lines contains a line break; write each line as a separate item, or "
+                "use file"
+            )
         return self

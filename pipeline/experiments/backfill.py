@@ -164,7 +164,11 @@ def _around(
     series: Mapping[SeriesKey, Series],
     places: Mapping[str, int],
 ) -> Mapping[int, Sequence[Run]]:
-    """Return the runs around a change, by place; empty unless both sides have runs."""
+    """Return the nearest runs before and after a change, by position on the branch.
+
+    Runs beyond another change of the same series are left out. Empty unless there are runs on both
+    sides.
+    """
     if regression.kind is not RegressionKind.LEVEL:
         return {}
     try:
@@ -256,9 +260,9 @@ def _end(gaps: Gaps) -> Choice | None:
     left = gaps.open(0, len(gaps.labels))
     marks = [at for at in gaps.measured if at in gaps.asked]
     if left and left[0] < min(marks, default=len(gaps.labels)):
-        return _choice(gaps, left[0], "the revision of --since")
+        return _choice(gaps, left[0], "the revision given by --since")
     if left and left[-1] > max(marks):
-        return _choice(gaps, left[-1], "the revision of --until")
+        return _choice(gaps, left[-1], "the revision given by --until")
     return None
 
 

@@ -307,7 +307,7 @@ class _Search:
         for it. Raises UserError for a revision that cannot be measured.
         """
         names = f"{self._label(good)} and {self._label(bad)}"
-        self._say(f"{names} are compared")
+        self._say(f"comparing {names}")
         first = self._pair(good, bad, figures, False, needed)
         common = [figure for figure in figures if all(figure in run for run in first)]
         if not common:
@@ -387,7 +387,7 @@ class _Search:
         """Measure the most informative revisions until the culprit is known or a limit reached."""
         while not (bisection.culprit.done or self._spent):
             at = bisection.next(self._costs[good : bad + 1])
-            self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")
+            self._say(f"measuring {self._label(good + at)} next: {self._where(bisection, good)}")
             run = self._measure(good + at, figures)
             if run is not None:
                 bisection.add(at, _named(run, figures))
@@ -471,8 +471,9 @@ class _Search:
         place = bisection.range(RANGE)
         first, last = good + place.last_good, good + place.first_bad
         return (
-            f"the culprit is after {self._label(first)} and up to {self._label(last)} with "
-            f"{math.floor(100 * place.probability)} %, {plural(last - first, 'revision')}"
+            f"the culprit is after {self._label(first)} and up to {self._label(last)} "
+            f"(probability {math.floor(100 * place.probability)} %, "
+            f"{plural(last - first, 'revision')})"
         )
 
 

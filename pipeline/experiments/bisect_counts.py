@@ -150,8 +150,8 @@ class _HalvingSearch:
             middle = (parent + culprit) / 2
             at = min(inside, key=lambda place: abs(place - middle))
             self._say(
-                f"{self._label(at)} is next: the culprit is after {self._label(parent)} and up to "
-                f"{self._label(culprit)}, {plural(culprit - parent, 'revision')}"
+                f"measuring {self._label(at)} next: the culprit is after {self._label(parent)} and "
+                f"up to {self._label(culprit)} ({plural(culprit - parent, 'revision')})"
             )
             if at not in self._levels and not self._count(at, self._figures):
                 continue
@@ -170,7 +170,9 @@ class _HalvingSearch:
 
     def _compared_again(self, parent: int, culprit: int) -> tuple[RevisionDifference, ...]:
         """Compare two revisions that have builds, in new runs."""
-        self._say(f"{self._label(parent)} and {self._label(culprit)} are counted again")
+        self._say(
+            f"counting the instructions of {self._label(parent)} and {self._label(culprit)} again"
+        )
         again = [self._measured(at) or self._levels[at] for at in (parent, culprit)]
         return self._rows(again[0], again[1])
 

@@ -38,7 +38,7 @@ class BackfillRequest(NamedTuple):
             if name not in names:
                 raise UserError(f"there is no line {name!r}; {did_you_mean(name, names)}")
         if (self.since or self.until) and len(set(self.lines or names)) > 1:
-            raise UserError("--since and --until need one line; choose it with --line")
+            raise UserError("--since and --until apply to a single line; choose it with --line")
 
     def takes(self, line: str) -> bool:
         """Whether backfill was asked to fill a line."""
@@ -133,6 +133,6 @@ def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) ->
     if not within:
         raise UserError(
             f"--since {asked.since} is not older than --until {asked.until} on the line {line}; "
-            "exchange them"
+            "swap them"
         )
     return range(within[0], within[-1] + 1)

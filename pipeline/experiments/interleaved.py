@@ -228,9 +228,9 @@ def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) 
         if is_exact_change(effect, floor=FLOOR, min_effect=question.smallest_effect):
             verdict = "worse" if is_worse(figure.metric, effect) else "better"
     elif head is None and base is not None:
-        verdict, note = "failed", f"no figure of head in {len(blocks)} runs"
+        verdict, note = "failed", f"no value for head in {len(blocks)} runs"
     elif base is None:
-        note = f"no figure of {'base' if head is not None else 'either side'}"
+        note = f"no value for {'base' if head is not None else 'either side'}"
     else:
         note = "zero at base: no ratio can be computed"
     return FigureVerdict(
@@ -391,7 +391,7 @@ class _Track:
             return ""
         blocks = f"in {self._passed} of {self._passed + self._change.decision.blocks} blocks"
         if self._failed_on_base and self._failed_on_head:
-            return f"no figure of either side {blocks}"
+            return f"no value for either side {blocks}"
         if self._failed_on_base or self._failed_on_head:
-            return f"no figure of {'base' if self._failed_on_base else 'head'} {blocks}"
+            return f"no value for {'base' if self._failed_on_base else 'head'} {blocks}"
         return f"zero {blocks}: no ratio can be computed"

@@ -53,7 +53,7 @@ _LINK = re.compile(r"www\.|gh-\d", re.IGNORECASE)
 def _no_link(name: str) -> str:
     """Reject a name that GitHub would turn into a link."""
     if _LINK.search(name):
-        raise ValueError("a name must not contain a link")
+        raise ValueError("a name must not contain a URL")
     return name
 
 
@@ -110,12 +110,12 @@ class Levels(_Told):
         if not len(self.base) == len(self.head) == len(self.control):
             raise ValueError("each block must have a run of base, of head and of the control")
         if any(level and level < _LEAST for level in (*self.base, *self.head, *self.control)):
-            raise ValueError("a level is too small")
+            raise ValueError("a level is positive but below the smallest accepted value")
         return self
 
 
 class FunctionOfStep(_Told):
-    """A function that changes a counted step's instructions; see :class:`FunctionCostChange`."""
+    """A function whose cost in a counted step changed; see :class:`FunctionCostChange`."""
 
     step: StepName
     function: str = Field(pattern=_PRINTABLE, min_length=1, max_length=LONGEST_FUNCTION)
@@ -217,7 +217,7 @@ class PullRequestAnswer(_Told):
         if (self.measured is None) != (self.status == "could not run") or bool(self.reason) == (
             self.measured is not None
         ):
-            raise ValueError("give either runs or a reason, and not both")
+            raise ValueError("give either runs or a reason, but not both")
         return self
 
 

@@ -120,7 +120,7 @@ class RecordedRunner:
         path = bundle_path(self._bundles, cell.run_id(attempt))
         if not path.exists():
             if cell.revision.label in self._failed:
-                raise NotBuiltError("its build failed on the machine that measured")
+                raise NotBuiltError("the measuring machine could not build it")
             raise MissingRunError(path.name)
         bundle = read_bundle(path)
         self.runs += 1

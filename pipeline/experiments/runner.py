@@ -142,7 +142,8 @@ class BenchRunner:
             raise UserError(
                 f"{cell.revision.target} {cell.revision.label} must be measured on a machine of "
                 f"class {cell.machine_class}, but this machine is of class "
-                f"{self._machine.machine_class}; run `nightshift pursue` on the other"
+                f"{self._machine.machine_class}; run `nightshift pursue` on a machine of class "
+                f"{cell.machine_class}"
             )
         processors = available()
         pinning = placement(cell, cores_here())

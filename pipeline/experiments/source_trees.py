@@ -29,7 +29,7 @@ def revision_of_tree(
         raise UserError(f"{target} cannot be built from a source tree; name a release")
     if commit and not is_repository(folder):
         raise UserError(
-            f"{folder} is not a git repository, so it has no commit {commit}; name a clone"
+            f"{folder} is not a git repository, so it has no commit {commit}; name a git clone"
         )
     if commit or (is_repository(folder) and not is_changed(folder)):
         revision = commit_revision(target, 0, commit_named(folder, commit or "HEAD"))

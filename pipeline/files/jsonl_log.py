@@ -118,9 +118,8 @@ class Appended(Generic[_Entry]):
             lock_descriptor(descriptor, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path} for more than {PATIENCE:g} s, although "
-                "nightshift needs this lock only for moments; end that process, then run the "
-                "same command again"
+                f"{error} has locked {self.path} for more than {PATIENCE:g} s, but this lock is "
+                "normally held only briefly; end that process, then run the same command again"
             ) from error
 
     def _appended(self, entries: Sequence[_Entry]) -> None:
@@ -144,7 +143,8 @@ class Appended(Generic[_Entry]):
         if written is not None and written != _checksum(entry):
             raise UserError(
                 f"{self.path}:{number}: {self._noun} has changed since it was written (its "
-                'checksum differs); restore the line, or delete its "sum" if the change is wanted'
+                'checksum differs); restore the line, or delete its "sum" if the change was '
+                "intended"
             )
         try:
             parsed: _Entry = _parsed(self._kind, entry)

@@ -159,7 +159,9 @@ class Fleet:
         check_label("the night", night)
         names = sorted(self._resources.servers(night))
         if not names:
-            raise UserError(f"the night {night} has no server; create them, or name another night")
+            raise UserError(
+                f"the night {night} has no servers; create them first, or name another night"
+            )
         runners = {name: self._runners(name) for name in names}
         arrived(runners, self._registry().silent, self._cloud.policy)
         return names

@@ -170,7 +170,8 @@ def _server_request(
     if not available:
         raise QuoteRefusedError(
             f"{' or '.join(types)} is sold out in {', '.join(settings.locations)}; name other "
-            "locations in [fleet] or types in instead, or try later; no server is created"
+            "locations in [fleet], add server types to `instead` in the [[class]], or try later; "
+            "no server is created"
         )
     return ServerRequest(
         machine_class=each.name,

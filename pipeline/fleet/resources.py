@@ -120,7 +120,9 @@ class ProjectResources:
         except UserError as error:
             if kind is BoundServer:
                 raise
-            swept.left.append(f"the list of every {KINDS[kind]} cannot be read: {error}")
+            swept.left.append(
+                f"the existing resources of kind {KINDS[kind]} cannot be listed: {error}"
+            )
             return []
 
     def _sweep_one(self, each: Owned, swept: Swept) -> None:

@@ -50,7 +50,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
         at = _moment(columns[time][place]) if time else None
         revision = label_of(columns[label][place].strip())
         if not revision:
-            raise FormatError(f"row {place + 1} names no {label}")
+            raise FormatError(f"row {place + 1} has no {label}")
         for name in metrics:
             if cell := columns[name][place].strip():
                 value = number(cell, name)

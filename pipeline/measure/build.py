@@ -152,7 +152,7 @@ class Builder:
                 record = self._made(revision, options, request)
                 self.builds.keep(revision.target, request, record)
                 _LOG.info(
-                    "build failed" if record.build is None else "build made",
+                    "build failed" if record.build is None else "build finished",
                     extra={
                         "target": revision.target,
                         "version": revision.version,

@@ -171,4 +171,4 @@ def _processes(pid: int | None) -> set[int]:
         return set()
     with contextlib.suppress(psutil.NoSuchProcess):
         return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-    raise ServerError("the server has ended")
+    raise ServerError("the server has exited")

@@ -194,8 +194,8 @@ def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "li
         raise file.problem(
             (table, index, "major"),
             (
-                f"the releases of {name} determine the major version themselves; leave this "
-                "setting out"
+                f"the source {name} provides releases, which determine the major version; leave "
+                "this setting out"
             ),
         )
     try:
@@ -213,7 +213,9 @@ def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
     if not (repository or branch):
         return supply
     if supply.kind not in ("git", "tags") or (branch and supply.kind != "git"):
-        raise ValueError(f"the source {supply.name} has no {'branch' if branch else 'repository'}")
+        raise ValueError(
+            f"the source {supply.name} accepts no {'branch' if branch else 'repository'}"
+        )
     address, _, usual = supply.coordinates.partition("#")
     # Another repository has its own default branch, not the usual one of upstream.
     branch = branch or ("" if repository else usual)

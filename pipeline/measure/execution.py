@@ -354,7 +354,7 @@ class Execution:
         if end is not None:
             raise ServerError(f"ended with exit code {end}")
         if DisturbanceKind.STOPPED in kinds and server.pid is not None:
-            raise ServerError("a signal has stopped it")
+            raise ServerError("stopped by a signal")
 
     def _check_killed(
         self, end: signal.Signals | int | None, found: Collection[Disturbance]
@@ -363,7 +363,7 @@ class Execution:
         kinds = {each.kind for each in found}
         if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
             run = self._cell.run_id(self._repetition)
-            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
+            raise HarnessError(f"{run}: another program killed the server (SIGKILL)")
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes that sample a step; ``client`` is its load generator's process."""

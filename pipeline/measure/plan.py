@@ -44,10 +44,10 @@ NEWEST = 12
 class Line(Frozen):
     """A sequence of revisions of a target, with the cells to measure for each revision.
 
-    ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
-    stay on the line because they were measured while they were among its newest; nights no longer
-    measure them. ``metrics`` has all metrics of an imported line, on which nights measure nothing;
-    it is empty for a measured line.
+    ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of older revisions
+    that stay on the line because they have been measured already; nights no longer measure them.
+    ``metrics`` has all metrics of an imported line, on which nights measure nothing; it is empty
+    for a measured line.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Line(Frozen):
         return list(dict.fromkeys(cell.machine_class for cell in self.cells))
 
     def workloads(self) -> list[Workload]:
-        """Return the workloads of this line, once for every number of clients."""
+        """Return the workloads of this line, one for each number of clients."""
         return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
 
     def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:
@@ -377,8 +377,8 @@ def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
             if made.hash == workload.hash:
                 return index
     raise UserError(
-        f"{file.path} no longer has the workload {workload.name} as it was measured; give it "
-        "its former settings again to repeat these runs"
+        f"{file.path} no longer has the workload {workload.name} as it was measured; restore its "
+        "former settings to repeat these runs"
     )
 
 
@@ -436,7 +436,7 @@ def _workload(
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all steps and groups of steps of a workload family."""
+    """Return those of the given names that are steps, or groups of steps, of the family."""
 
     def known(step: str) -> bool:
         try:

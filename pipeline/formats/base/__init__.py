@@ -135,7 +135,7 @@ def loaded(text: str) -> Any:
     except ValueError as error:
         raise FormatError(f"the file is not valid JSON: {error}") from error
     except RecursionError as error:
-        raise FormatError("the file is not valid JSON: nested too deep") from error
+        raise FormatError("the file is not valid JSON: nested too deeply") from error
 
 
 def table_of(tree: object, key: str) -> list[dict[str, Any]]:
