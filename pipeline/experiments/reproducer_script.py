@@ -29,9 +29,9 @@ _COUNT = (
     'run "$1" "$2" 2>&1 >/dev/null | sed -n \'s/,//g; s/.*I *refs: *//p\'; }'
 )
 
-_PROGRAM = (
-    'awk \'{{ r = $1 / $2; printf "ratio %.4f: %s\\n", r, r >= {limit:.4f} '
-    '? "shows" : "does not show" }}\''
+_JUDGE = (
+    'awk \'{{ r = $1 / $2; printf "ratio %.4f: %s\\n", r, '
+    '(r >= {limit:.4f} ? "shows" : "does not show") }}\''
 )
 
 
@@ -91,7 +91,7 @@ def _both(task: ScriptTask) -> str:
 
 
 def _measured(task: ScriptTask) -> tuple[str, ...]:
-    judged = _PROGRAM.format(limit=task.limit)
+    judged = _JUDGE.format(limit=task.limit)
     if task.instrument is Instrument.INSTRUCTIONS:
         cost = (
             f'cost() {{ load "$1"; a=$(count "$1" {task.events}); '

@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.experiments.reproducer import ScriptRun
@@ -30,8 +31,9 @@ class ShellScripts:
     The folder is reachable for the account and is deleted by the caller.
     """
 
-    def __init__(self, folder: Path, account: Account) -> None:
-        self._folder, self._account = folder, account
+    def __init__(self, folder: Path, account: Account, note: Callable[[str], None]) -> None:
+        """Run scripts in ``folder``; ``note`` gets a line about each."""
+        self._folder, self._account, self._note = folder, account, note
         self._installed: dict[bool, str] = {}
         self._number = 0
 
@@ -61,7 +63,10 @@ class ShellScripts:
         seconds = time.monotonic() - began
         last = _LAST.fullmatch(done.stdout.strip().rpartition("\n")[2]) if done else None
         if done is None or done.returncode or last is None:
+            why = done.stderr.strip().rpartition("\n")[2] if done else "it takes too long"
+            self._note(f"script {self._number} failed after {seconds:.0f} s: {why}")
             return ScriptRun(math.nan, shows=False, seconds=seconds)
+        self._note(f"script {self._number}: {last[0]}, {seconds:.0f} s")
         return ScriptRun(float(last[1]), last[2] == SHOWS, seconds)
 
     def _sh(

@@ -34,6 +34,7 @@ from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import event_log
 from pipeline.use_cases.explain import is_unproven, why
 from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.reproduce import present_script
 from pipeline.use_cases.reproduction import reproduce
 
 _LOG = logging.getLogger(__name__)
@@ -192,6 +193,7 @@ def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[
             facts[regression.fingerprint] = Facts(
                 reproduce=reproduce(context, plan, regression),
                 why=why(context, plan, regression, keep=keep),
+                script=present_script(context.results, regression),
                 find=_origins(plan, found(), regression),
                 pages=pages,
             )

@@ -90,7 +90,7 @@ def reproduce_regression(
                 regression.fingerprint,
                 sides,
                 shell,
-                ShellScripts(folder, account),
+                ShellScripts(folder, account, watcher.note),
                 sql,
                 shell.settings(cell.config),
                 cell.workload.scale.rows,
@@ -242,3 +242,14 @@ def script_path(results: Path, fingerprint: str) -> Path:
 def reproducer_of(results: Path, fingerprint: str) -> Reproducer | None:
     """Return the script about a regression with what it showed; None if there is none."""
     return read_json(results / FOLDER / f"{fingerprint}.json", Reproducer.model_validate_json)
+
+
+def present_script(results: Path, regression: Regression) -> str:
+    """Return the script about a regression; empty if it compares other revisions, or none exists.
+
+    A bisection or a new measurement between the two revisions makes another script due.
+    """
+    found = reproducer_of(results, regression.fingerprint)
+    if found is None or (found.good, found.bad) != ends(regression):
+        return ""
+    return found.text

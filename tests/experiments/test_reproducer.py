@@ -72,8 +72,8 @@ def suspect(name: str, slowdown: float) -> SuspectStep:
     return SuspectStep(Step(name=name, group="", unit="queries"), slowdown)
 
 
-def found(scripts: Pretended, *steps: SuspectStep, **options: tuple[str, ...]) -> Found:
-    answer = search(scripts, **options).find(steps)
+def found(scripts: Pretended, *steps: SuspectStep, settings: tuple[str, ...] = ()) -> Found:
+    answer = search(scripts, settings=settings).find(steps)
     assert answer is not None
     return answer
 

@@ -1,9 +1,10 @@
-"""The steps as SQL text have the statements of the Lua scripts, and every DBMS executes them."""
+"""The steps as SQL text have the statements of the Lua scripts."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
 
 from pipeline.workloads.base.plans import read_plans
 from pipeline.workloads.sysbench import catalogue, plain_sql
@@ -23,12 +24,13 @@ def shape(statement: str) -> str:
     return re.sub(r"\d+", "#", keyed).strip().replace("?AND", "? AND").replace("?ORDER", "? ORDER")
 
 
-def test_every_step_has_the_statements_of_its_script(every_database: Database) -> None:
-    connection = every_database.connection
-    if connection.driver == "mysql":
-        return
-    plans = read_plans(explained("sysbench", ("all",), connection))
+@pytest.mark.parametrize("name", ["postgres", "sqlite"])
+def test_every_step_has_the_statements_of_its_script(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    database: Database = request.getfixturevalue(f"loaded_{name}")
+    plans = read_plans(explained("sysbench", ("all",), database.connection))
     for step in catalogue.STEPS:
-        sql = plain_sql.of_step(step, connection.driver, 1_000)
+        sql = plain_sql.of_step(step, database.connection.driver, 1_000)
         written = {shape(text) for text in sql.event if text.startswith(PLANNED)}
         assert written == plans[step.name].keys(), step.name
