@@ -175,7 +175,7 @@ class ScriptSearch:
     ) -> Found | None:
         whole = self._whole(suspect.step)
         limit = max(suspect.slowdown**LIMIT, LEAST[instrument])
-        trial = _Trial(self, suspect.step, instrument, as_measured, 1, limit)
+        trial = _ScriptTrial(self, suspect.step, instrument, as_measured, 1, limit)
         if instrument is Instrument.TIME:
             trial = trial.long_enough(whole)
         first = trial.run(whole)
@@ -259,7 +259,7 @@ class ScriptSearch:
         return self._sides.good_locator
 
 
-class _Trial(NamedTuple):
+class _ScriptTrial(NamedTuple):
     """A way to try choices: the step, the instrument, the build, the events and the limit.
 
     ``events`` is a multiple of those of a count.
@@ -276,11 +276,11 @@ class _Trial(NamedTuple):
         """Run the script of a choice with the installed versions."""
         return self._try(choice, None)[1]
 
-    def judging(self, limit: float) -> _Trial:
+    def judging(self, limit: float) -> _ScriptTrial:
         """Return the same trial with another limit."""
         return self._replace(limit=limit)
 
-    def long_enough(self, choice: _Choice) -> _Trial:
+    def long_enough(self, choice: _Choice) -> _ScriptTrial:
         """Return the same trial with as many events as take long enough to be timed."""
         trial = self
         for events in LONGER_BY:
