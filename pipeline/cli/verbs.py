@@ -59,6 +59,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "Compare": (
         Verb("compare", "Measure two builds in turn until their difference is clear."),
+        Verb("verify-fix", "Measure how much of a loss a fix brings back."),
         Verb("pull-request", "Measure a pull request and report the result to it."),
     ),
     "Publish": (

@@ -40,6 +40,17 @@ def subject_of(revision: Revision, cache: Path) -> str:
     return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
+def change_of(revision: Revision, cache: Path) -> str:
+    """Return what a commit changed since its first parent, as a patch; empty for releases."""
+    supply = revision.supply
+    if supply is None or supply.kind != "git":
+        return ""
+    # Most commands query no repository.
+    from pipeline.sources.git import GitBranch  # noqa: PLC0415
+
+    return GitBranch(supply.coordinates, cache).change(revision.locator)
+
+
 def commit_in(supply: Supply, tag: str, cache: Path) -> str:
     """Return the newest commit of a branch that is also an ancestor of a tag, or tagged itself.
 

@@ -75,6 +75,12 @@ class GitBranch:
         """Return the first line of a commit's message and its author."""
         return self._mirror.ask("log", "-1", "--format=%s (%an)", commit, "--")
 
+    def change(self, commit: str) -> str:
+        """Return what a commit changed since its first parent, as a patch."""
+        if not self._mirror.knows(commit):
+            self._mirror.refresh()
+        return self._mirror.ask("diff", f"{commit}^1", commit, "--") + "\n"
+
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Export the files of a commit as a tar file."""
         return self._mirror.archive(version.partition(" ")[0], cache)
