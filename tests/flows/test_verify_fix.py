@@ -86,6 +86,10 @@ def test_it_says_how_much_came_back_with_an_interval(slower: Simulation) -> None
     assert f"{name} fixes a part of the regression: 5" in printed
     assert "instructions/o in point-query_range=100 came back (interval 50% to 50%)" in printed
     assert "nothing else of 3 is worse" in printed
+    slower.run("confirm")
+    slower.run("notify")
+    (issue,) = (text for label, text in slower.issues().items() if one["fingerprint"] in label)
+    assert f"## Fix\n\n{name} fixes a part of the regression: 50%" in issue
 
 
 def test_a_mistake_is_one_line(slower: Simulation) -> None:

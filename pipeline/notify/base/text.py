@@ -73,8 +73,9 @@ class Facts(NamedTuple):
 
     ``reproduce`` is the command that measures the regression again, ``script`` a script that shows
     it without nightshift, and ``why`` its explanation in markdown; each may be empty.
-    ``find`` returns the origin of a revision, ``pages`` has the addresses of published results, and
-    ``decide`` is markdown about the possible decisions, empty if there are none.
+    ``fix`` describes in one line the last fix that was measured, if any. ``find`` returns the
+    origin of a revision, ``pages`` has the addresses of published results, and ``decide`` is
+    markdown about the possible decisions, empty if there are none.
     """
 
     reproduce: str
@@ -83,6 +84,7 @@ class Facts(NamedTuple):
     pages: Pages = Pages()
     decide: str = ""
     script: str = ""
+    fix: str = ""
 
 
 def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -> Notice:
@@ -208,6 +210,7 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
         fenced(facts.reproduce, "sh"),
         "",
         *_script(facts.script),
+        *(["## Fix", "", inert(facts.fix), ""] if facts.fix else []),
         *(["## Decide", "", facts.decide, ""] if facts.decide else []),
     ]
     why = [facts.why.rstrip(), ""] if facts.why else []
