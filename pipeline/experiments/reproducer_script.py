@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pipeline.model import Frozen
+from pipeline.model.counts import LONGER
 from pipeline.targets.base.script import ScriptLines
-from pipeline.workloads.base import LONGER
 
 PAIRS = 7
 """Pairs of runs that a script times; the ratio is the median of theirs."""
