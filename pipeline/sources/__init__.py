@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.model import Revision, Supply, digest
 from pipeline.model.registry import AdapterRegistry
-from pipeline.sources.base import Source
+from pipeline.sources.base import Addressed, Source
 from pipeline.sources.cached import HOUR, CachedVersions
 
 Maker = Callable[..., Source]
@@ -44,6 +44,17 @@ def subject_of(revision: Revision, cache: Path) -> str:
     return GitBranch(supply.coordinates, cache).subject(revision.locator)
 
 
+def change_of(revision: Revision, cache: Path) -> str:
+    """Return what a commit changed since its first parent, as a patch; empty for releases."""
+    supply = revision.supply
+    if supply is None or supply.kind != "git":
+        return ""
+    # Most commands query no repository.
+    from pipeline.sources.git import GitBranch  # noqa: PLC0415
+
+    return GitBranch(supply.coordinates, cache).change(revision.locator)
+
+
 def commit_in(supply: Supply, tag: str, cache: Path) -> str:
     """Return the newest commit of a branch that is also an ancestor of a tag, or tagged itself.
 
@@ -53,6 +64,16 @@ def commit_in(supply: Supply, tag: str, cache: Path) -> str:
     from pipeline.sources.git import GitBranch  # noqa: PLC0415
 
     return GitBranch(supply.coordinates, cache).newest_in(tag)
+
+
+def address_of(supply: Supply, version: str, cache: Path) -> str:
+    """Return from where a shell script downloads a version; empty if no script can.
+
+    ``version`` may be a variable of a shell. Raises UserError if the source does not know its
+    address.
+    """
+    source = KINDS[supply.kind](supply.coordinates, cache)
+    return source.address(version) if isinstance(source, Addressed) else ""
 
 
 def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:

@@ -23,6 +23,7 @@ from pipeline.targets.postgres import (
     releases,
 )
 from pipeline.targets.postgres.counting import COUNTING
+from pipeline.targets.postgres.script import PostgresScript
 from pipeline.text.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Postgres:
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
     background = staticmethod(processes.background)
+    script = PostgresScript()
 
     def __init__(self, machine: str | None = None) -> None:
         """Use prebuilt releases for a processor architecture, by default this machine's."""
