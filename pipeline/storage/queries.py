@@ -37,7 +37,14 @@ from sqlalchemy.exc import DBAPIError
 
 from pipeline.measure.plan import Line
 from pipeline.storage.database import read_only_address
-from pipeline.storage.views import LINE_CELL, LINE_REVISION, store_sources, view_definitions
+from pipeline.storage.views import (
+    IDENTITY_COLUMNS,
+    LINE_CELL,
+    LINE_REVISION,
+    RUN_COLUMNS,
+    store_sources,
+    view_definitions,
+)
 from pipeline.text.errors import UserError, first_line
 
 VIEWS = ("measurement", "series_point", "regression", "run", "step_second", "function_cost")
@@ -148,6 +155,10 @@ _LINE_CELL = Table(
 )
 
 
+TEMPORARY_TABLES = (_REGRESSION, _LINE_REVISION, _LINE_CELL)
+"""The tables of what the plan and the journal know."""
+
+
 def ask(
     store: Engine,
     query: str,
@@ -240,15 +251,43 @@ def _add_views(
         connection.execute(text(f"SET LOCAL from_collapse_limit = {_JOINED}"))
         connection.execute(text("SET LOCAL TIME ZONE 'UTC'"))
     _TEMPORARY.create_all(connection, checkfirst=False)
-    for table, rows in (
-        (_REGRESSION, [row._asdict() for row in regressions]),
-        (_LINE_REVISION, _revisions(lines)),
-        (_LINE_CELL, _cells(lines)),
-    ):
+    for table, rows in temporary_rows(lines, regressions):
         if rows:
             connection.execute(insert(table), rows)
     for name, query in view_definitions(store_sources(schema, postgresql)).items():
         connection.exec_driver_sql(f"CREATE TEMPORARY VIEW {name} AS {query}")
+
+
+def view_columns() -> dict[str, tuple[str, ...]]:
+    """Return the columns of every documented view."""
+    flat = ("step", "step_group", "unit")
+    return {
+        "run": RUN_COLUMNS,
+        "measurement": (
+            *IDENTITY_COLUMNS,
+            *flat,
+            *("place", "status", "disturbed", "metric", "value"),
+        ),
+        "series_point": ("line", "position", *IDENTITY_COLUMNS, *flat, "metric", "value"),
+        "step_second": (*IDENTITY_COLUMNS, *flat, "place", "second", "qps", "latency_ms"),
+        "function_cost": (
+            *IDENTITY_COLUMNS,
+            *flat,
+            *("place", "function", "program", "self_cost", "inclusive_cost"),
+        ),
+        "regression": RegressionRow._fields,
+    }
+
+
+def temporary_rows(
+    lines: Sequence[Line], regressions: Sequence[RegressionRow]
+) -> list[tuple[Table, list[dict[str, Any]]]]:
+    """Return the rows of each of the ``TEMPORARY_TABLES``."""
+    return [
+        (_REGRESSION, [row._asdict() for row in regressions]),
+        (_LINE_REVISION, _revisions(lines)),
+        (_LINE_CELL, _cells(lines)),
+    ]
 
 
 def _revisions(lines: Sequence[Line]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from pipeline.site.night import NightReport
 from pipeline.storage.journal import now
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.report import read_report
+from pipeline.use_cases.sql import rows_of
 from pipeline.use_cases.table import all_chosen_tables
 
 
@@ -47,6 +48,8 @@ def make_site(
         events=environment.events if environment is not None else (),
         explanations=_explanations(context, detected, known),
         tables=list(chain.from_iterable(all_chosen_tables(context).values())),
+        rows=rows_of(known.values(), context.results),
+        results=context.results,
     )
 
 

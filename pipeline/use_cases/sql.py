@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from pathlib import Path
 
 from pipeline.explain.explanation import class_of
 from pipeline.model import Shift
@@ -27,9 +29,14 @@ def run_query(context: PlanningContext, query: str, limit: int) -> Answer:
 
 def regression_rows(context: Context) -> list[RegressionRow]:
     """Return the rows of the view ``regression``: the series of all known regressions."""
+    return rows_of(context.regressions.known(now()).values(), context.results)
+
+
+def rows_of(regressions: Iterable[KnownRegression], results: Path) -> list[RegressionRow]:
+    """Return the rows of some regressions; the explanations are below ``results``."""
     return [
-        _row(known, shift, class_of(known.regression, context.results))
-        for known in context.regressions.known(now()).values()
+        _row(known, shift, class_of(known.regression, results))
+        for known in regressions
         for shift in known.regression.shifts
     ]
 

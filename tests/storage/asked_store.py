@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Engine, insert, select
 
 from pipeline.measure.plan import Plan
-from pipeline.model import Mode
+from pipeline.model import Mode, StepStatus
 from pipeline.storage.queries import RegressionRow
 from pipeline.storage.schema import metadata
 from tests.site.page_store import add_functions, make_store, over_time
@@ -41,7 +41,7 @@ def make_asked(folder: Path) -> tuple[Engine, Plan]:
             over_time(store, SCAN, revision, repetition, disturbed=disturbed)
     stalled = [[float(at), 100.0 if at == 3 else 4000.0, None] for at in range(1, 5)]
     over_time(store, POINT, "17.9", 1, timeline=stalled)
-    over_time(store, POINT, "17.8", 2, status="sla_failed")
+    over_time(store, POINT, "17.8", 2, status=StepStatus.SLA_FAILED.value)
     for revision in MINORS:
         grown = 200.0 * (revision in MINORS[2:])
         add_functions(store, SCAN, revision, {"heap_getnext": 900.0 + grown, "ExecScan": 300.0})
