@@ -39,6 +39,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
     "Look": (
+        Verb("status", "Compare every series with its last accepted level, day by day."),
         Verb("nights", "List the last nights and their results."),
         Verb("regressions", "List regressions and improvements with their states."),
         Verb("table", "Print tables of lines, or of any chosen columns."),

@@ -21,6 +21,9 @@ NIGHT = "night.html"
 TABLES = "tables.html"
 """File name of the tables of chosen columns, in the folder of the site's first page."""
 
+STATUS = "status.html"
+"""File name of the series against their accepted levels, in the folder of the first page."""
+
 SQL = "sql.html"
 """File name of the page for queries, in the folder of the site's first page."""
 
@@ -47,10 +50,11 @@ _VIEWS = {
 }
 
 
-def views_of(page: str, sla: bool, tables: bool) -> list[View]:
+def views_of(page: str, sla: bool, tables: bool, status: bool = False) -> list[View]:
     """Return the links at the top of a page.
 
-    The SLA view is among them if a workload has an SLA, the page of tables if there are ``tables``.
+    The SLA view is among them if a workload has an SLA, the pages of tables and of the status if there are
+    ``tables`` and a ``status``.
     """
     first = "index.html"
     views = [
@@ -62,6 +66,7 @@ def views_of(page: str, sla: bool, tables: bool) -> list[View]:
         View(title, "#main" if page == file else file, here=page == file)
         for title, file in (
             *(("SQL", SQL), ("Last night", NIGHT)),
+            *((("Status", STATUS),) if status else ()),
             *((("Tables", TABLES),) if tables else ()),
         )
     )
