@@ -106,7 +106,7 @@ def detect_many(
 
 
 def _labels(names: list[Any], positions: Any, *, named: bool) -> list[Positions | None]:
-    """Return the position of each value of every series."""
+    """Return each series's labels of positions, in the order of ``names``; None without labels."""
     if positions is None:
         return [None] * len(names)
     if isinstance(positions, Mapping) != named:

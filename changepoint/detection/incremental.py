@@ -41,7 +41,8 @@ from changepoint.series import (
 )
 
 BLOCK = 64
-"""Number of new values from which everything is recomputed, which is simpler and soon faster."""
+"""With at least this many new values, the whole series is searched again: simpler, and faster for
+more values still."""
 
 
 _Known = tuple[float, int, int, int]

@@ -20,9 +20,9 @@ from pipeline.use_cases.sql import run_query
 
 
 class AnswerFormat(StrEnum):
-    """How the rows of a query are printed: as a table, CSV or JSON."""
+    """How the rows of a query are printed: as text, CSV or JSON."""
 
-    TABLE = "table"
+    TEXT = "text"
     CSV = "csv"
     JSON = "json"
 
@@ -37,15 +37,14 @@ def sql_verb(
     ] = 1000,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
-    form: Annotated[AnswerFormat, FORMAT] = AnswerFormat.TABLE,
+    form: Annotated[AnswerFormat, FORMAT] = AnswerFormat.TEXT,
 ) -> None:
-    """Run a query on the views of the store (the database), read-only.
+    """Run a read-only query on the views of the store.
 
     The views are run, measurement, series_point, regression, step_second and function_cost;
-    docs/reference/store.md lists their columns and 20 queries to begin with.
+    docs/guide/sql.md lists their columns and 20 queries to begin with.
 
-    Example: nightshift sql "SELECT step, avg(value) FROM measurement WHERE metric = 'qps' GROUP BY
-    step" --format csv
+    Example: nightshift sql "SELECT target, count(*) FROM run GROUP BY target" --format csv
     """
     text = sys.stdin.read() if query == "-" else query
     answer = run_query(PlanningContext(config, quick), text, limit)

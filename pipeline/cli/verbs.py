@@ -46,7 +46,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("article", "Write an article about a table, as markdown to edit."),
         Verb("report", "Write the tables and the report page."),
         Verb("site", "Write the trends of all results as static web pages."),
-        Verb("sql", "Run a query on the views of the store (the database), read-only."),
+        Verb("sql", "Run a read-only query on the views of the store."),
         Verb("environment", "List changes of machines, and how machines differ."),
         Verb("ledger", "Show the cost of alarms and the smallest detectable changes."),
         Verb("replay", "Replay past nights and list what they would have filed."),

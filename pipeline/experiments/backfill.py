@@ -164,7 +164,11 @@ def _around(
     series: Mapping[SeriesKey, Series],
     places: Mapping[str, int],
 ) -> Mapping[int, Sequence[Run]]:
-    """Return the runs around a change, by place; empty unless both sides have runs."""
+    """Return the nearest runs before and after a change, by position on the branch.
+
+    Runs beyond another change of the same series are left out. Empty unless there are runs on both
+    sides.
+    """
     if regression.kind is not RegressionKind.LEVEL:
         return {}
     try:

@@ -115,7 +115,7 @@ class Levels(_Told):
 
 
 class FunctionOfStep(_Told):
-    """A function that changes a counted step's instructions; see :class:`FunctionCostChange`."""
+    """A function whose cost in a counted step changed; see :class:`FunctionCostChange`."""
 
     step: StepName
     function: str = Field(pattern=_PRINTABLE, min_length=1, max_length=LONGEST_FUNCTION)

@@ -52,7 +52,7 @@ class Profile:
         if self._perf is not None:
             return
         command = ["perf", "record", f"--freq={FREQUENCY}", "-g", f"--output={self._file}"]
-        command += ["--pid", ",".join(map(str, _tree(self._pid)))]
+        command += ["--pid", ",".join(map(str, processes_of(self._pid)))]
         with self._output.open("wb") as output:
             self._perf = subprocess.Popen(
                 contained(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -115,7 +115,8 @@ class Profile:
         return next((line for line in lines if line != "Error:"), "perf printed no error")
 
 
-def _tree(pid: int) -> list[int]:
+def processes_of(pid: int) -> list[int]:
+    """Return the ids of a process and of all its descendants."""
     try:
         root = psutil.Process(pid)
         return [pid, *(child.pid for child in root.children(recursive=True))]

@@ -2,8 +2,8 @@
 
 The accepted level of a series is the one after the newest change that a person acknowledged or
 marked as won't fix, with the decision's note as its reason. Without such a change it is the level
-at the anchor of the line, which a decision about a creep moves. Decisions are in the journal, so the
-levels follow from journal and measurements and are stored nowhere.
+at the anchor of the line, which a decision about a creep moves. Decisions are in the journal, so
+the levels follow from journal and measurements and are stored nowhere.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from pipeline.model import RegressionKind, RegressionState, SeriesKey
 from pipeline.model.metrics import is_worse
-from pipeline.regressions.creep import ACCEPTED as CREEP_ACCEPTED
-from pipeline.regressions.creep import Anchors
+from pipeline.regressions.anchors import ACCEPTED as CREEP_ACCEPTED
+from pipeline.regressions.anchors import Anchors
 from pipeline.regressions.states import KnownRegression
 from pipeline.storage.series import Series
 

@@ -53,8 +53,8 @@ _VIEWS = {
 def views_of(page: str, sla: bool, tables: bool, status: bool = False) -> list[View]:
     """Return the links at the top of a page.
 
-    The SLA view is among them if a workload has an SLA, the pages of tables and of the status if there are
-    ``tables`` and a ``status``.
+    The SLA view is among them if a workload has an SLA, the pages of tables and of the status if
+    there are ``tables`` and a ``status``.
     """
     first = "index.html"
     views = [

@@ -86,8 +86,8 @@ def write_site(
     regressions by fingerprint, for links. ``events`` are changes of the machines, the newest first.
     ``explanations`` are the explained regressions, each of which gets a page. ``tables`` are the
     tables of chosen columns, which share one page. ``status`` has the
-    series against their accepted levels, on a page of their own. ``rows`` are the regressions as the page SQL
-    shows them; with ``results``, it links to the bundles in that folder.
+    series against their accepted levels, on a page of their own. ``rows`` are the regressions as
+    the page SQL shows them; with ``results``, it links to the bundles in that folder.
 
     The data are written to a new folder, then the new pages replace the old ones, then the old data
     are deleted. If the process is killed at any moment, ``folder`` holds a complete site. Raises

@@ -2,7 +2,7 @@
 
 The views have the names of the vocabulary and flat columns, so a query needs no join to name what
 it measured. They are the same on SQLite, on PostgreSQL and in the database of the site, which lays
-its tables out differently: only the ``ViewSources`` differ. docs/reference/store.md lists the
+its tables out differently: only the ``ViewSources`` differ. docs/guide/sql.md lists the
 columns.
 """
 

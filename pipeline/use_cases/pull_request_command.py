@@ -1,4 +1,4 @@
-"""Carry out a command in a comment on a pull request."""
+"""Execute a command in a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pipeline.use_cases.pull_request import announce_commit
 _LOG = logging.getLogger(__name__)
 
 SEEN, REFUSED = "eyes", "confused"
-"""The reactions to a command: it was read; it was refused."""
+"""GitHub's reactions to a comment: the command was read; it was refused."""
 
 
 class CommandRequest(NamedTuple):
-    """An event of a comment.
+    """A comment on a pull request, as GitHub's event, which may contain a command.
 
-    ``workflow`` is the file name of the workflow that measures, ``branch`` the one that it runs on;
-    empty for the default branch.
+    ``workflow`` is the file name of the workflow that measures, ``branch`` the branch on which it
+    runs; empty for the default branch.
     """
 
     event: Path
@@ -57,8 +57,8 @@ class ObeyedCommand(NamedTuple):
 def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
     """Start a measurement, or record that a regression is accepted, as a comment asks.
 
-    The comment gets the reaction eyes, and confused if the command is refused. Raises UserError for
-    a maintainer's command that cannot be obeyed, and if GitHub cannot be reached.
+    The comment gets the reaction ``eyes``, and ``confused`` if the command is refused. Raises
+    UserError for a maintainer's command that cannot be executed, and if GitHub cannot be reached.
     """
     client, repository = github_client(context, asked.repository, "write access to actions")
     comment = read_comment(asked.event, repository)

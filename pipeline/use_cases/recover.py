@@ -25,7 +25,7 @@ _STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
 
 
 def standing(regression: Regression) -> bool:
-    """Return whether a measurement can show that a regression is gone."""
+    """Return whether a new measurement can show that a regression is gone."""
     return (
         regression.worse
         and regression.kind is RegressionKind.LEVEL

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from pipeline.measure.plan import Plan
 from pipeline.regressions.accepted import SeriesStatus, statuses
-from pipeline.regressions.creep import anchors
-from pipeline.regressions.detect import watched_metrics, watched_series
-from pipeline.regressions.shifts import SLA
+from pipeline.regressions.anchors import anchors
+from pipeline.regressions.watched import SLA, watched_metrics, watched_series
 from pipeline.report.grid import Grid
 from pipeline.report.status import status_grids
 from pipeline.storage.columns import measurement_columns

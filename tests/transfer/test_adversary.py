@@ -255,7 +255,7 @@ def batch_with_a_hostile_name(box: Box) -> None:
     box.claim("../../\x1b[31m\n" + "x" * 2000)
 
 
-@attack(MEASURES, "does not name the batch")
+@attack(MEASURES, "name no batch of the hub")
 def no_batch(box: Box) -> None:
     (box.folder / CLAIM).unlink()
 
@@ -384,30 +384,30 @@ def invented_steps(box: Box) -> None:
     box.forge(steps=(record, record.model_copy(update={"step": step})))
 
 
-@attack(MEASURES, "is of another control")
+@attack(MEASURES, "its control differs from")
 def own_run_as_a_control(box: Box) -> None:
     manifest = box.manifest
     night = manifest.started_at.date()
     box.forge(control=Control(name="c", machine=manifest.machine.hostname, night=night))
 
 
-@attack(MEASURES, "is of another configuration")
+@attack(MEASURES, "its configuration differs from")
 def another_configuration(box: Box) -> None:
     config = box.manifest.config.model_copy(update={"text": "PRAGMA synchronous = OFF;"})
     box.forge(config=config)
 
 
-@attack(MEASURES, "is of another workload")
+@attack(MEASURES, "its workload differs from")
 def another_workload(box: Box) -> None:
     box.forge(workload=box.manifest.workload.model_copy(update={"version": "2"}))
 
 
-@attack(MEASURES, "is of another revision")
+@attack(MEASURES, "its revision differs from")
 def another_place_on_the_line(box: Box) -> None:
     box.forge(revision=box.manifest.revision.model_copy(update={"order": (0,)}))
 
 
-@attack(MEASURES, "is of another build")
+@attack(MEASURES, "its build differs from")
 def another_build(box: Box) -> None:
     box.forge(build=box.manifest.build.model_copy(update={"options": "debug"}))
 
@@ -584,7 +584,7 @@ def test_a_place_of_no_class(hub: Hub) -> None:
     (tampered.folder / SUMS).unlink()
     ran = hub.collect("tampered")
     assert ran.code == 2
-    assert "does not name the batch" in ran.err
+    assert "name no batch of the hub" in ran.err
     assert hub.state() == before
 
 

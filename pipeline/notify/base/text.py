@@ -109,8 +109,9 @@ def by_verbs(fingerprint: str, state: RegressionState) -> str:
     if state in _DECIDED:
         return f"`nightshift reopen {fingerprint}` undoes the decision."
     return (
-        f"`nightshift ack {fingerprint}` acknowledges this regression: it is known, and no longer "
-        f"reported as open. `nightshift wontfix {fingerprint}` marks it as won't fix."
+        f"If it will be fixed later, `nightshift ack {fingerprint}` acknowledges this regression: "
+        f"it stays watched. If it will stay, `nightshift wontfix {fingerprint}` marks it as won't "
+        "fix."
     )
 
 
@@ -122,14 +123,14 @@ def by_label(label: str, state: RegressionState) -> str:
     if state in GONE:
         return ""
     closes = "nightshift closes this issue when measurements show that the regression is gone."
-    wont_fix = "To mark it as won't fix, close this issue as not planned."
+    wont_fix = "If the regression will stay, close this issue as not planned."
     if state is RegressionState.WONT_FIX:
         return "To undo the decision, reopen this issue."
     if state is RegressionState.ACKNOWLEDGED:
         return f"To undo the acknowledgement, remove the label {code(label)}. {wont_fix} {closes}"
     return (
-        f"To acknowledge this regression (it is known, and no longer reported as open), add the "
-        f"label {code(label)}. {wont_fix} {closes}"
+        f"If the regression will be fixed later, add the label {code(label)}: this issue stays "
+        f"open, and the regression watched. {wont_fix} {closes}"
     )
 
 

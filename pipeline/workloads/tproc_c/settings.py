@@ -1,4 +1,4 @@
-"""The settings of tproc-c: the size of its tables, and what runs it."""
+"""The settings of tproc-c: the size of its tables, and the load generator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TprocCSettings(Frozen):
 
     @property
     def rows(self) -> int:
-        """The approximate number of rows that are loaded."""
+        """The approximate number of rows that the load inserts."""
         of_customer = 3 + _LINES
         warehouse = self.items + DISTRICTS * self.customers * of_customer
         return self.items + self.warehouses * warehouse
@@ -45,7 +45,7 @@ OPTIONS = (
 def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """Return the settings of tproc-c with converted values.
 
-    Raises OptionError, also for a size that HammerDB cannot load.
+    Raises OptionError for an invalid value, and for a size that HammerDB cannot load.
     """
     values = checked(options, OPTIONS)
     if values.get("driver") == HAMMERDB:
