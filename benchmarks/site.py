@@ -18,6 +18,7 @@ Rows go into the store as they are: what is timed comes after them.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import statistics
@@ -28,6 +29,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
+import psutil
 from sqlalchemy import Engine, insert
 
 from pipeline.config import ReportSection
@@ -192,16 +194,32 @@ def measure(browser: Browser, page: Path, times: int) -> None:
 def measure_queries(browser: Browser, page: Path, times: int) -> None:
     """Print how long queries take in a new page, and again in the same one."""
     for name, query in QUERIES.items():
-        cold, warm = [], []
+        cold: list[float] = []
+        warm: list[float] = []
+        used: list[float] = []
         for _ in range(times):
             browser.open(Path("/dev/null"))
             browser.open(page)
             script = ANSWERED.format(address=f"#q={quote(query)}")
             for found in (cold, warm):
+                before = _processor_seconds()
                 found.append(browser.run(script))
+                if found is warm:
+                    used.append(1000 * (_processor_seconds() - before))
                 assert browser.complaints() == []
         print(f"{name:<32} new page {spread(cold)}; again {spread(warm)}")
+        print(f"{'':<32} processor time of the browser, again: {spread(used)}")
     print(f"the page SQL's first contentful paint {spread([paint(browser, page)])}")
+
+
+def _processor_seconds() -> float:
+    """Return the processor time that the processes of the browser have used."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
 
 
 def paint(browser: Browser, page: Path) -> float:
