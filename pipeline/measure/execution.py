@@ -42,10 +42,10 @@ from pipeline.model import (
     digest,
 )
 from pipeline.probes import all_probes
-from pipeline.probes.base import Probe, dump_samples
+from pipeline.probes.base import Probe, ProfileError, dump_samples
 from pipeline.probes.dbms import DbmsActivity
 from pipeline.probes.perf_counters import available
-from pipeline.probes.profile import Profile, ProfileError
+from pipeline.probes.profile import Profile
 from pipeline.probes.waiting_stacks import WaitingStacks
 from pipeline.profiles.flame_graph import flame_graph
 from pipeline.profiles.folded import dump_folded
@@ -114,7 +114,7 @@ class Execution:
         self._files: dict[str, bytes] = {}
         self._sampled: dict[str, str] = {}
         self._folder = Path()
-        self._profiles: dict[str, Profile | WaitingStacks] = {}
+        self._recorders: dict[str, Profile | WaitingStacks] = {}
         self._notes: list[str] = []
         self._limit: tuple[str, ...] = ()
 
@@ -382,13 +382,13 @@ class Execution:
         if self._cell.workload.profile:
             pid = server.pid or client
             cpu, waits = Profile(pid, self._folder / "perf.data"), WaitingStacks(pid)
-            self._profiles = {"profile": cpu, "waiting": waits}
+            self._recorders = {"profile": cpu, "waiting": waits}
             probes += (cpu, waits)
         return probes
 
     def _keep_profiles(self, folder: str, step: Step) -> None:
         """Put the stacks of a step into the bundle; report each failure only once."""
-        profiles, self._profiles = self._profiles, {}
+        profiles, self._recorders = self._recorders, {}
         for name, profile in profiles.items():
             try:
                 stacks = profile.stacks()
@@ -484,7 +484,7 @@ class Execution:
         def started(line: str) -> bool:
             begins = self._family.started(line, action, workload)
             if begins:
-                for profile in self._profiles.values():
+                for profile in self._recorders.values():
                     profile.begin()
             return begins
 

@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipeline.machine.account import contained
+from pipeline.machine.processes import processes_of
 from pipeline.model import SampledField
-from pipeline.probes.profile import ProfileError, processes_of
+from pipeline.probes.base import ProfileError
 from pipeline.profiles.eu_stack import stacks_by_thread
 from pipeline.text.errors import first_line
 

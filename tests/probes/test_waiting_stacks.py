@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.probes.profile import ProfileError
+from pipeline.probes.base import ProfileError
 from pipeline.probes.waiting_stacks import WaitingStacks
 
 _PROGRAM = """
