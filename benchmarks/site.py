@@ -112,13 +112,14 @@ ANSWERED = """
 new Promise((done) => {{
   const result = document.getElementById("result");
   const began = performance.now();
-  const look = () => (result.dataset.milliseconds && result.getAttribute("aria-busy") === "false"
-    ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)))
-    : setTimeout(look, 1));
+  new MutationObserver((_, observer) => {{
+    if (!result.dataset.milliseconds || result.getAttribute("aria-busy") !== "false") return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  }}).observe(result, {{ attributes: true }});
   delete result.dataset.milliseconds;
   location.hash = "";
   location.hash = {address!r};
-  look();
 }})
 """
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select
+from pydantic import ValidationError
+from sqlalchemy import Connection, Engine, case, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from pipeline.measure.plan import Line
-from pipeline.model import StepStatus
+from pipeline.measure.plan import Line, Plan
+from pipeline.model import Frozen, StepStatus, digest
 from pipeline.site.data import script
 from pipeline.storage.queries import TEMPORARY_TABLES, RegressionRow, temporary_rows
+from pipeline.storage.runs import contents
 from pipeline.storage.schema import (
     function,
     function_cost,
@@ -53,11 +56,11 @@ NEWEST_TIMELINES = 2000
 NEWEST_COSTS = 500_000
 """Number of costs of functions in the file, those of the newest runs first."""
 
+_ABOUT = "sql.json"
+"""The file in a data folder that describes its database."""
+
 _DISTURBED, _SLA_FAILED = 1, 2
 """The flags of a measurement."""
-
-_AT_ONCE = 50_000
-"""Number of rows that are in memory at once."""
 
 _TABLES = f"""
 CREATE TABLE stored_run (id INTEGER PRIMARY KEY, {", ".join(RUN_COLUMNS)});
@@ -90,9 +93,14 @@ _SOURCES = ViewSources(
 )
 
 
-class SiteDatabase(NamedTuple):
-    """What the page needs to know of the file: its bytes, and what it leaves out."""
+class SiteDatabase(Frozen):
+    """What the page needs to know of the file: its bytes, and what it leaves out.
 
+    ``content`` is a digest of everything that the file is made of; it is empty if a run of the
+    store has no digest.
+    """
+
+    content: str
     size: int
     part: int
     timelines: int
@@ -102,18 +110,53 @@ class SiteDatabase(NamedTuple):
 
 
 def write_database(
-    folder: Path, store: Engine, lines: Sequence[Line], regressions: Sequence[RegressionRow]
+    folder: Path, store: Engine, plan: Plan, regressions: Sequence[RegressionRow]
 ) -> SiteDatabase:
-    """Write the database into a folder of data files, with the engine that reads it."""
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        path = Path(scratch) / "site.db"
-        counts = fill_database(path, store, lines, regressions)
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            for number, part in enumerate(iter(lambda: file.read(PART), b"")):
-                _write(folder / f"sql-{number}.js", f"sql-{number}", base64.b64encode(part))
+    """Write the database into a folder of data files, with the engine that reads it.
+
+    An equal database in a data folder beside it, of the site of an earlier night, is used again.
+    """
+    stored = contents(store)
+    layout = [_TABLES, *view_definitions(_SOURCES).values(), NEWEST_TIMELINES, NEWEST_COSTS, PART]
+    content = digest([stored, plan.hash, list(regressions), layout]) if stored else ""
     _write_engine(folder)
-    return SiteDatabase(size, PART, *counts)
+    made = _taken_over(folder, content) if content else None
+    if made is None:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            path = Path(scratch) / "site.db"
+            counts = fill_database(path, store, plan.lines, regressions)
+            size = path.stat().st_size
+            with path.open("rb") as file:
+                for number, part in enumerate(iter(lambda: file.read(PART), b"")):
+                    _write(folder / f"sql-{number}.js", f"sql-{number}", base64.b64encode(part))
+        made = SiteDatabase(
+            content=content,
+            size=size,
+            part=PART,
+            timelines=counts[0],
+            all_timelines=counts[1],
+            costs=counts[2],
+            all_costs=counts[3],
+        )
+    (folder / _ABOUT).write_text(made.model_dump_json(), encoding="ascii")
+    return made
+
+
+def _taken_over(folder: Path, content: str) -> SiteDatabase | None:
+    """Link the parts of an equal database into a folder; None if there is none."""
+    for path in folder.parent.glob(f"data-*/{_ABOUT}"):
+        try:
+            made = SiteDatabase.model_validate_json(path.read_bytes())
+            if made.content == content:
+                for number in range(-(-made.size // made.part)):
+                    name = f"sql-{number}.js"
+                    os.link(path.with_name(name), folder / name)
+                return made
+        except (OSError, ValidationError):
+            # Incomplete, or on a file system without links: the database is written anew.
+            for name in folder.glob("sql-[0-9]*.js"):
+                name.unlink()
+    return None
 
 
 def fill_database(
@@ -147,13 +190,15 @@ def _copy(connection: Connection, target: sqlite3.Connection) -> tuple[int, int,
     schema = str(connection.scalar(select(func.current_schema()))) if postgresql else "main"
     runs = store_sources(schema, postgresql).runs
     columns = ", ".join(f"r.{name}" for name in ("id", *RUN_COLUMNS))
-    _insert(target, "stored_run", _driver_rows(connection, f"SELECT {columns} FROM {runs} r"))  # noqa: S608
+    found = _driver_rows(connection, f"SELECT {columns} FROM {runs} r")  # noqa: S608
+    _insert(target, "stored_run", map(_plain, found))  # noqa: RUF100, S608
     for table in (step, metric, function):
         chosen = select(*(table.c[name] for name in _NAMED[table.name]))
         _insert(target, f"stored_{table.name}", _driver_rows(connection, chosen))
     place = (step_run.c.step, step_run.c.run, step_run.c.place)
-    disturbed = step_run.c.disturbed.is_not(None)
-    failed = step_run.c.status == StepStatus.SLA_FAILED.value
+    flags = case((step_run.c.disturbed.is_not(None), _DISTURBED), else_=0) + case(
+        (step_run.c.status == StepStatus.SLA_FAILED.value, _SLA_FAILED), else_=0
+    )
     measured = (
         select(
             step_run.c.step,
@@ -161,20 +206,12 @@ def _copy(connection: Connection, target: sqlite3.Connection) -> tuple[int, int,
             step_run.c.run,
             step_run.c.place,
             measurement.c.value,
-            disturbed,
-            failed,
+            flags,
         )
         .join(measurement, measurement.c.step_run == step_run.c.id)
         .order_by(step_run.c.step, measurement.c.metric, step_run.c.run, step_run.c.place)
     )
-    _insert(
-        target,
-        "stored_measurement",
-        (
-            (*row[:5], _DISTURBED * bool(row[5]) + _SLA_FAILED * bool(row[6]))
-            for row in _driver_rows(connection, measured)
-        ),
-    )
+    _insert(target, "stored_measurement", _driver_rows(connection, measured))
     newest = (
         select(step_run.c.id)
         .join(run, run.c.id == step_run.c.run)
@@ -185,7 +222,7 @@ def _copy(connection: Connection, target: sqlite3.Connection) -> tuple[int, int,
         .where(step_run.c.id.in_(newest.limit(NEWEST_TIMELINES)))
         .order_by(*place)
     )
-    _insert(target, "stored_step_run", _driver_rows(connection, timelines))
+    _insert(target, "stored_step_run", map(_plain, _driver_rows(connection, timelines)))
     first = (
         select(function_cost.c.step_run, function_cost.c.function)
         .join(step_run, step_run.c.id == function_cost.c.step_run)
@@ -226,31 +263,32 @@ _NAMED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _driver_rows(connection: Connection, query: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield rows as the driver has them: SQLAlchemy's would take several times as long."""
+def _driver_rows(connection: Connection, query: Any) -> Iterable[tuple[Any, ...]]:
+    """Return rows as the driver has them: SQLAlchemy's would take several times as long."""
     result = (
         connection.exec_driver_sql(query) if isinstance(query, str) else connection.execute(query)
     )
     cursor: Any = result.cursor
-    while found := cursor.fetchmany(_AT_ONCE):
-        yield from found
-    result.close()
+    rows: Iterable[tuple[Any, ...]] = iter(cursor)
+    return rows
 
 
 def _insert(target: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
     columns = target.execute(f"SELECT * FROM {table} LIMIT 0").description  # noqa: S608
     marks = ", ".join("?" * len(columns))
-    insertion = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608
-    target.executemany(insertion, (tuple(map(_plain, row)) for row in rows))
+    target.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as SQLite stores it: times as text in UTC, as in a store on SQLite."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    if isinstance(value, list | dict):
-        return json.dumps(value)
-    return value
+def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row as a store on SQLite has it: times as text in UTC, and lists as JSON."""
+    return tuple(
+        value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+        if isinstance(value, datetime)
+        else json.dumps(value)
+        if isinstance(value, list | dict)
+        else value
+        for value in row
+    )
 
 
 def _write_engine(folder: Path) -> None:

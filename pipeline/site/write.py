@@ -127,7 +127,7 @@ def write_site(
         write_atomically(folder / NIGHT, render_page(night, detected, now, views(NIGHT)))
         _write_tables(folder / TABLES, tables, views(TABLES), index["written"], _TABLES)
         _write_tables(folder / STATUS, status, views(STATUS), index["written"], _STATUS)
-        database = write_database(data, night.trends.store, plan.lines, rows)
+        database = write_database(data, night.trends.store, plan, rows)
         base = _link(results, folder) if results is not None else ""
         _write_sql(folder / SQL, data.name, database, base, views(SQL), index["written"])
         write_atomically(

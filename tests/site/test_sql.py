@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -42,7 +43,7 @@ def test_the_parts_are_the_file(
 ) -> None:
     store, plan = asked
     monkeypatch.setattr(database, "PART", 10_000)
-    made = write_database(tmp_path, store, plan.lines, REGRESSIONS)
+    made = write_database(tmp_path, store, plan, REGRESSIONS)
     parts = [
         json.loads((tmp_path / f"sql-{number}.js").read_text()[len("nightshift(") : -3])
         for number in range(-(-made.size // 10_000))
@@ -55,6 +56,35 @@ def test_the_parts_are_the_file(
     (count,) = joined.execute("SELECT count(*) FROM measurement").fetchone()
     assert count == ask(store, "SELECT count(*) FROM measurement", 1).rows[0][0]
     joined.close()
+
+
+def test_an_equal_database_of_an_earlier_night_is_used_again(
+    asked: tuple[Engine, Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, plan = asked
+    filled: list[Path] = []
+    whole = database.fill_database
+
+    def fill(path: Path, *rest: Any) -> tuple[int, int, int, int]:
+        filled.append(path)
+        return whole(path, *rest)
+
+    monkeypatch.setattr(database, "fill_database", fill)
+    folders = [tmp_path / f"data-{night}" for night in range(4)]
+    for folder in folders:
+        folder.mkdir()
+    made = [write_database(folder, store, plan, REGRESSIONS) for folder in folders[:2]]
+    assert made[0] == made[1]
+    assert len(filled) == 1
+    first, second = (sorted(folder.glob("sql-*.js")) for folder in folders[:2])
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    # Another state of a regression is another database; so is one that is not complete.
+    write_database(folders[2], store, plan, REGRESSIONS[1:])
+    assert len(filled) == 2
+    for folder in folders[:2]:
+        (folder / "sql-0.js").unlink()
+    assert write_database(folders[3], store, plan, REGRESSIONS) == made[0]
+    assert len(filled) == 3
 
 
 def test_what_is_left_out_is_the_oldest_and_the_page_says_so(

@@ -27,11 +27,14 @@ def test_every_file_is_the_pinned_one(name: str) -> None:
         if path.name != "version.toml"
     }
     assert found == version["sha256"]
-    assert f"{version['license']} license" in (FOLDER / name / "LICENSE").read_text().replace(
-        "License", "license"
-    )
 
 
-def test_the_version_of_the_chart_library_is_that_of_its_file() -> None:
-    version = tomllib.loads((FOLDER / "uplot/version.toml").read_text())["version"]
-    assert f"uPlot (v{version})" in (FOLDER / "uplot/uPlot.iife.min.js").read_text()[:100]
+def test_the_version_and_the_licence_are_those_of_the_files() -> None:
+    versions = {
+        name: tomllib.loads((FOLDER / name / "version.toml").read_text()) for name in PACKAGES
+    }
+    for name, version in versions.items():
+        licence = (FOLDER / name / "LICENSE").read_text().lower()
+        assert f"{version['license'].lower()} license" in licence
+    uplot = versions["uplot"]["version"]
+    assert f"uPlot (v{uplot})" in (FOLDER / "uplot/uPlot.iife.min.js").read_text()[:100]

@@ -10,6 +10,7 @@ const whole = Math.ceil(size / part);
 
 let worker = null;
 let cancel = () => {};
+let running = null;
 let loaded = new Set();
 
 // The parts of the file that begin at a missing one; always more of them, as a scan needs all.
@@ -66,12 +67,15 @@ function halt() {
 }
 
 async function ask(query) {
-  if (!stop.hidden) halt();
+  // A change of the address may be reported twice.
+  if (running === query) return;
   editor.value = query;
   if (!READS.test(query)) {
     result.replaceChildren(element("p", "nothing", "A query begins with SELECT, WITH or VALUES: queries can only read."));
     return;
   }
+  if (running !== null) halt();
+  running = query;
   stop.hidden = false;
   result.setAttribute("aria-busy", "true");
   const began = performance.now();
@@ -87,11 +91,15 @@ async function ask(query) {
     result.dataset.milliseconds = took;
     say(caption);
   } catch (error) {
+    if (running !== query) return; // Another query has taken its place.
     result.replaceChildren(element("p", "nothing", `The query failed: ${error.message}`));
     say(`The query failed: ${error.message}`);
   } finally {
-    stop.hidden = true;
-    result.setAttribute("aria-busy", "false");
+    if (running === query) {
+      running = null;
+      stop.hidden = true;
+      result.setAttribute("aria-busy", "false");
+    }
   }
 }
 
