@@ -10,7 +10,7 @@ from pipeline.model.registry import AdapterRegistry
 from pipeline.sources.base import Addressed, Source
 from pipeline.sources.cached import HOUR, CachedVersions
 
-Maker = Callable[[str, Path], Source]
+Maker = Callable[..., Source]
 
 KINDS: AdapterRegistry[Maker] = AdapterRegistry(
     {
@@ -22,11 +22,15 @@ KINDS: AdapterRegistry[Maker] = AdapterRegistry(
         "git": "pipeline.sources.git:GitBranch",
         "tags": "pipeline.sources.git:GitTags",
         "tarball": "pipeline.sources.tarball:TarballSource",
+        "archive": "pipeline.sources.archive:ArchiveSource",
         "tree": "pipeline.sources.tree:SourceTree",
     },
     lambda maker: maker,
 )
-"""The constructor of each kind of source, called with coordinates and cache; add new kinds here."""
+"""The constructor of each kind of source, called with coordinates and cache; add new kinds here.
+
+Those of git repositories also take the submodules that are left out.
+"""
 
 
 def subject_of(revision: Revision, cache: Path) -> str:
@@ -81,8 +85,9 @@ def source_for(supply: Supply, cache: Path, max_age: float = HOUR) -> Source:
     if Path(supply.coordinates.partition("#")[0]).is_dir():
         max_age = 0.0
     name = digest([supply.kind, supply.coordinates])[:16]
+    left_out = (supply.unused_submodules,) if supply.unused_submodules else ()
     return CachedVersions(
-        KINDS[supply.kind](supply.coordinates, cache),
+        KINDS[supply.kind](supply.coordinates, cache, *left_out),
         cache / "versions" / f"{supply.kind}-{name}.json",
         max_age=max_age,
     )

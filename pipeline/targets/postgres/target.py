@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Identity, Placement
-from pipeline.targets.base.archives import ArchiveMember
+from pipeline.targets.base.archives import ArchiveMember, source_members
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.postgres import (
@@ -85,6 +85,8 @@ class Postgres:
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield the program files of a prebuilt Postgres release."""
+        if supply.kind == "archive":
+            return source_members(archive)
         return install.members(archive)
 
     def identify(self, home: Path) -> Identity:
