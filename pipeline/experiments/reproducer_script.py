@@ -72,7 +72,7 @@ def script_text(task: ScriptTask, lines: ScriptLines, installed: str = "") -> st
             f"# `sh FILE [VERSION]` compares {task.bad}, or another version, with {task.good}. "
             f"It needs the Debian packages {needs}.",
             *((_TO_USER,) if lines.refuses_root else ()),
-            'set -eu; d=$(mktemp -d); trap \'rm -rf "$d"\' EXIT; cd "$d"; v=',
+            'export PATH; set -eu; d=$(mktemp -d); trap \'rm -rf "$d"\' EXIT; cd "$d"; v=',
             *get,
             *lines.work,
             *_measured(task),

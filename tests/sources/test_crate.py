@@ -374,3 +374,7 @@ def test_the_real_registry_has_sqlite(cache: Path) -> None:
         pytest.skip(str(error))
     assert {"0.9.3", "0.30.1", "0.37.0"} <= set(versions)
     assert "0.7.2" not in versions, "it was withdrawn"
+
+
+def test_a_script_downloads_from_where_cargo_does(source: CrateSource, registry: Registry) -> None:
+    assert source.address("$2") == f"{registry.address}/$2"

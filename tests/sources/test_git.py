@@ -227,3 +227,9 @@ def test_hooks_of_the_repository_are_not_run(repository: Repository, tmp_path: P
     source = GitBranch(str(repository.folder), tmp_path / "cache")
     source.fetch(source.versions()[0], tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_script_fetches_from_the_repository(repository: Repository, tmp_path: Path) -> None:
+    repository.commit("one")
+    source = GitBranch(str(repository.folder), tmp_path / "cache")
+    assert source.address("$2") == str(repository.folder)

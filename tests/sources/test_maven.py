@@ -366,3 +366,7 @@ def test_maven_central_has_postgres() -> None:
 
 def test_parse_versions_is_pure() -> None:
     assert parse_versions(METADATA) == ("1.2.0", "1.10.0")
+
+
+def test_a_script_downloads_from_where_the_source_does(source: MavenSource, registry: Site) -> None:
+    assert source.address("$2") == f"{registry.base}/org/example/thing/$2/thing-$2.jar"
