@@ -35,6 +35,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("bisect", "Search for the revision that caused a regression."),
         Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
         Verb("explain", "Explain why regressions are slower, with the evidence."),
+        Verb("reproduce", "Write a script that shows a regression without nightshift."),
         Verb("remeasure", "Measure failed, disturbed or chosen cells again."),
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
@@ -60,6 +61,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "Compare": (
         Verb("compare", "Measure two builds in turn until their difference is clear."),
+        Verb("verify-fix", "Measure how much of a loss a fix brings back."),
         Verb("pull-request", "Measure a pull request and report the result to it."),
     ),
     "Publish": (
