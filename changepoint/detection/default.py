@@ -40,7 +40,7 @@ from changepoint.detection.scan import (
     set_clipped,
     sums_of,
 )
-from changepoint.detection.segment import search
+from changepoint.detection.segment import linked, search
 from changepoint.detection.segment_modes import search_modes
 from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
@@ -205,7 +205,8 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
+    unknown = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0)
+    sizes = linked(scores, sums, unknown, limit, least, memo)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -243,7 +244,8 @@ def searched(
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
-    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, 0.0, trust)
+    sizes = linked(y, sums, sizes, limit, least, memo)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)
