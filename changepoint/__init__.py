@@ -1,15 +1,16 @@
-"""Find changes in series of measurements that are short and noisy, with repeated values.
+"""Find changes in series of noisy measurements, short or long, with or without repeated values.
 
 Detection: :func:`detect` searches one series, :class:`Stream` a growing one, and
-:func:`detect_many` many series. :func:`pooled` finds changes that series of the same runs share.
-:func:`exact_changes` searches a series without noise, such as counts. :func:`creep` tests whether a
-series has become worse without a step that shows it. :func:`shared_noise` estimates the noise of
-short series, and :func:`learned_autocorrelation` the autocorrelation of a machine.
+:func:`detect_many` many series. :func:`pooled` finds changes shared by series that were measured in
+the same runs. :func:`exact_changes` searches a series without noise, such as counts. :func:`creep`
+tests whether a series has slowly become worse without a visible step. :func:`shared_noise`
+estimates the noise of short series, and :func:`learned_autocorrelation` how much successive
+measurements of a machine correlate.
 
 Other questions: :class:`Bisection` finds the culprit between a good and a bad revision.
 :func:`compare`, :class:`Sequential` and :class:`GroupSequential` compare the levels of two samples,
 :class:`SpreadSequential` their noise, and :class:`ShareSequential` how often they reach a
-threshold. :func:`budget` converts wrong issues a month into a threshold.
+threshold. :func:`budget` converts an accepted number of wrong issues per month into an alarm rate.
 
 Results are immutable and survive a JSON round trip. The package is independent of the pipeline.
 Three pages describe the methods, with their calibration and measured error rates:

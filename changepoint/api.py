@@ -1,4 +1,4 @@
-"""The entry point: check a series, search it by a method, measure and filter the changes."""
+"""The entry point: check a series, search it with a method, measure and filter the changes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from changepoint.model import ChangePoint, Detection, Direction, Noise, Segment
 from changepoint.series import Floats, GroupedSeries, Positions, read
 
 LARGEST_BUDGET = 100.0
-"""Upper bound of ``alarms_per_1000``: beyond it, even an unchanged ladder would be expected to
-raise a false alarm."""
+"""Upper bound of ``alarms_per_1000``: with more, one search of an unchanged ladder would raise more
+than one false alarm on average."""
 
 _METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -64,16 +64,21 @@ def detect(
             no good direction and are always reported.
         method: one of ``methods()``. "default" is a compiled scan, calibrated by simulation, which
             leaves short ladders with replicates to "edivisive", the permutation test. Only
-            "default" also looks for changes of spread. "hunter" is Apache Otava's method, index
-            for index: its alarm rate follows ``alarms_per_1000`` but does not keep it.
-        seed: of the permutations. The same arguments give the same result on every machine.
-        noise: of a value, from :func:`shared_noise` of the series that were measured with this
-            one. The default method then finds changes in up to 30 single values.
-        autocorrelation: of neighbouring positions, from :func:`learned_autocorrelation` of all
-            series of the machine; by default estimated from this series. Only "default" uses it.
+            "default" also looks for changes of spread. "hunter" is Apache Otava's method and
+            returns the same indices: its alarm rate grows with ``alarms_per_1000``, but may exceed
+            it.
+        seed: seed of the random permutations. The same arguments give the same result on every
+            machine.
+        noise: noise of one value, as :func:`shared_noise` returns it for the series that were
+            measured together with this one. The default method uses it for series of up to 30
+            single values.
+        autocorrelation: correlation of neighbouring positions, as :func:`learned_autocorrelation`
+            returns it for all series of the machine; by default estimated from this series. Only
+            the method "default" uses it.
 
     Raises:
-        ValueError: values or positions are malformed, or an option is out of range. One sentence.
+        ValueError: values or positions are malformed, or an option is out of range. The message is
+            one sentence.
     """
     if method not in _METHODS:
         raise ValueError(f"method {method!r} does not exist; choose one of {', '.join(_METHODS)}")
@@ -98,7 +103,7 @@ def detect(
 
 
 def budget_of_levels(method: str, alarms_per_1000: float) -> float:
-    """Return which part of the false-alarm budget a method may spend on levels."""
+    """Return the part of ``alarms_per_1000`` that a method may spend on changes of level."""
     return (1.0 - spread.SHARE if _METHODS[method].spreads else 1.0) * alarms_per_1000
 
 
@@ -110,7 +115,7 @@ def detection_of(
     min_effect: float,
     direction: Direction | None,
 ) -> Detection:
-    """Measure and filter the changes of level that a method found; search changes of spread.
+    """Measure and filter the changes of level that a method found; search for changes of spread.
 
     The options are those of :func:`detect`, already checked.
     """
@@ -237,7 +242,7 @@ def _segments(series: GroupedSeries, measured: effect.SegmentedSeries) -> tuple[
 def _deviation(
     series: GroupedSeries, measured: effect.SegmentedSeries, noise: SharedNoise | None
 ) -> float:
-    """Return the standard deviation of a position as a share of the last level."""
+    """Return the standard deviation of a position's mean, relative to the last segment's level."""
     if noise is not None:
         return noise.scale
     level = abs(measured.levels[-1].level)
@@ -249,12 +254,12 @@ def _deviation(
 def _detectable(
     deviation: float, positions: int, behind: int, needed: float, smallest: float
 ) -> float:
-    """Return the smallest relative step that the search finds four times in five.
+    """Return the smallest relative step that the search finds with a probability of 80 %.
 
     deviation: standard deviation of a position, as a share of the level. behind: positions after
     the step. needed: smallest step, in standard errors of the difference of the two levels.
-    smallest: the smallest measured step that is reported; half of the steps of exactly this size
-    measure less.
+    smallest: the smallest measured step that is reported; a true step of exactly this size measures
+    smaller half of the time.
     """
     if behind == 0 or math.isinf(needed) or math.isinf(deviation):
         return math.inf

@@ -1,16 +1,16 @@
-"""Convert the accepted number of wrong alarms a month to the threshold of a detection."""
+"""Convert an accepted number of wrong issues per month to an alarm budget for detection."""
 
 from __future__ import annotations
 
 import math
 
 MOST = 5.0
-"""Largest ``alarms_per_1000`` of a budget: the highest rate at which the alarms of ``detect`` are
-measured. A more generous budget adds hardly any recall."""
+"""Largest ``alarms_per_1000`` of a budget: the highest value for which the false alarms of
+``detect`` were measured. A more generous budget adds hardly any recall."""
 
 
 def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
-    """Return the ``alarms_per_1000`` that keeps wrong alarms a month within a number.
+    """Return the ``alarms_per_1000`` that limits wrong issues per month to a given number.
 
     Wrong alarms add up in expectation, whatever the dependence of the series, so
 
@@ -21,13 +21,13 @@ def budget(series: int, nights: float, wrong_issues_per_month: float) -> float:
     together, and alarms that a confirming measurement rejects, only lower the number.
 
     Args:
-        series: series that are searched each night.
-        nights: nights a month on which they get a new position.
+        series: number of series that are searched each night.
+        nights: number of nights per month on which the series get a new position.
         wrong_issues_per_month: average number of wrong issues that may be filed in a month.
             0.5 is one every second month.
 
     Raises:
-        ValueError: a number is not above zero and finite. One sentence.
+        ValueError: a number is not above zero and finite. The message is one sentence.
     """
     for name, value in (
         ("series", series),

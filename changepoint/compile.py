@@ -14,8 +14,8 @@ from changepoint.detection.pooled import pooled
 from changepoint.stream import Stream
 
 POSITIONS = 48
-"""Positions of a long series: with replicates more than ``default.LADDER``, and enough to
-distinguish two modes from one."""
+"""Positions of a long series: more than ``default.LADDER``, so that a series with replicates is not
+a ladder, and enough to distinguish two modes from one."""
 
 LADDER = 8
 """Positions of a short series."""

@@ -7,8 +7,8 @@ everything is recompiled.
 
 The folder is ``kernels-<digest>`` in the place of numba's cache: in ``NUMBA_CACHE_DIR`` if that is
 set, else in the package's ``__pycache__``, else, if that is not writable, in the user's cache
-folder. Folders of other contents beside it are deleted when no process has started with them for
-``KEPT`` seconds. Any number of processes may do all of this concurrently.
+folder. Folders beside it that belong to other versions of the package are deleted when no process
+has started with them for ``KEPT`` seconds. Any number of processes may do all of this concurrently.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PREFIX = "kernels-"
 """Prefix of the names of machine code folders."""
 
 KEPT = 24 * 3600.0
-"""Seconds for which a folder of other contents stays after the last start of a process with it:
-switching between two versions compiles nothing, and a running process keeps its code."""
+"""Seconds for which the folder of another version is kept after a process last started with it.
+Switching between two versions then compiles nothing, and a running process keeps its code."""
 
 
 def compiled(function: F) -> F:

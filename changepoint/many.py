@@ -23,8 +23,8 @@ Values = Sequence[float | None] | Floats
 Progress = Callable[[int, int], object]
 
 STARTING = 2.0
-"""Seconds that processes must save before they are started: the start takes about one second, more
-on a busy machine."""
+"""Minimum time, in seconds, that processes must be expected to save: starting them takes about one
+second, more on a busy machine."""
 
 SLICE = 0.25
 """Seconds of work to search, or send to a process, at a time: long against the milliseconds of
@@ -68,11 +68,12 @@ def detect_many(
 
     Args:
         collection: the values of each series, of any lengths; or of each under its name.
-        positions: of the values of each series, None for one that has none; under the same names
-            if the series have names, where those without positions may be left out.
+        positions: the positions of the values of each series, or None for a series without. If the
+            series have names, a mapping by the same names, from which series without positions may
+            be missing.
         workers: number of concurrent processes; by default one for each core that this
-            process may use. With 1, and for as little work as a single core does in about
-            ``STARTING`` seconds, everything happens in this process.
+            process may use. With 1, or if one core needs less than about ``STARTING`` seconds for
+            the work, everything runs in this process.
         progress: called as ``progress(done, total)`` several times a second, in the caller's
             thread; ``done`` is the number of finished series, counted from the first.
         options: those of ``detect``.
@@ -82,7 +83,7 @@ def detect_many(
 
     Raises:
         ValueError: an option is out of range, or a series is malformed; the first such series is
-            named. One sentence.
+            named. The message is one sentence.
         RuntimeError: a process ended early, for example out of memory.
     """
     complete = checked(options)
@@ -105,7 +106,7 @@ def detect_many(
 
 
 def _labels(names: list[Any], positions: Any, *, named: bool) -> list[Positions | None]:
-    """Return the position of each value of every series."""
+    """Return each series's labels of positions, in the order of ``names``; None without labels."""
     if positions is None:
         return [None] * len(names)
     if isinstance(positions, Mapping) != named:

@@ -92,8 +92,8 @@ class Noise:
     segment beyond what their replicates explain; 0 if there are no replicates. quantum:
     smallest step between different values of one segment if values repeat, otherwise 0.
     All three in the unit of the values. tails: share of positions more than 3 robust deviations
-    from the median of their segment; .003 if normal. autocorrelation: of neighbouring positions;
-    0 if there are too few.
+    from the median of their segment; .003 if normal. autocorrelation: correlation of neighbouring
+    positions; 0 if there are too few positions.
     """
 
     scale: float

@@ -1,4 +1,4 @@
-"""The noise between repeated values: its size, the unit of the values, and clipped outliers."""
+"""The noise between repeated values: its size, the quantisation step, and clipped outliers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NORMAL_MEDIAN = float(ndtri(0.75))
 
 
 def clip_replicates(values: Floats, offsets: Ints, scale: float | None = None) -> Floats:
-    """Limit outlying repeated values to the edge of their position's other values.
+    """Clip outlying replicates at ``CLIP`` robust deviations from the median of their position.
 
     values: (n,); offsets: (positions + 1,); scale: :func:`replicate_scale` of them, if it is known.
     A spike, twice as far away, is replaced by the median: at the edge it would still move the mean

@@ -24,7 +24,7 @@ LARGEST = 1e300
 """Larger magnitudes are rejected: the difference of two could overflow a double."""
 
 LARGEST_EXPONENT = 700.0
-"""Largest argument of exp(): that of a larger one overflows a double."""
+"""Largest argument of exp(): the result for a larger one could overflow a double."""
 
 TIE = 1.0 - 1e-9
 """Ratio from which a sum counts as equal to another: sums of the same numbers in another order
@@ -78,11 +78,11 @@ class GroupedSeries:
 
     @cached_property
     def clipped(self) -> Floats:
-        """(n,) the scaled values, without outliers among those of a position."""
+        """The scaled values, (n,), with outliers among the replicates of a position clipped."""
         return clip_replicates(self.scaled, self.offsets, self.replicate_scale)
 
     def start(self, ordinal: int) -> int:
-        """Return where in the caller's values the first value of a position is."""
+        """Return the index, in the caller's values, of the first value of a position."""
         return int(self.indices[self.offsets[ordinal]])
 
     def label(self, ordinal: int) -> Position:
@@ -98,8 +98,9 @@ class GroupedSeries:
 def read(values: Sequence[float | None] | Floats, positions: Positions | None) -> GroupedSeries:
     """Check the caller's values and positions and group them.
 
-    Raises ValueError, one sentence, if values are not one-dimensional numbers, if one is
-    infinite or beyond 1e300, or if positions are of another length, missing or not sorted.
+    Raises ValueError, with a message of one sentence, if values are not one-dimensional numbers, if
+    a value is infinite or beyond 1e300, or if positions are of another length, missing or not
+    sorted.
     """
     given = _numbers(values)
     kept = np.flatnonzero(~np.isnan(given))
@@ -200,9 +201,10 @@ def _not_sorted(index: int, former: Position, latter: Position) -> str:
 
 
 def _scale(measured: Floats) -> tuple[Floats, float, float]:
-    """Return values around their origin, divided by a power of two to at most 1.
+    """Return values minus their origin, divided by a power of two; the origin; and the divisor.
 
-    All 0 with the unit 1 if they differ by rounding errors only.
+    No scaled value exceeds 1. All are 0, with the divisor 1, if they only differ by rounding
+    errors.
     """
     if not len(measured):
         return np.zeros(0), 0.0, 1.0
@@ -214,14 +216,14 @@ def _scale(measured: Floats) -> tuple[Floats, float, float]:
 
 
 def scaled_values(measured: Floats, origin: float, exponent: int | None) -> Floats:
-    """Return values around an origin, divided by a power of two; 0 if they are equal."""
+    """Return values minus an origin, divided by a power of two; zeros without an exponent."""
     if exponent is None:
         return np.zeros(len(measured))
     return np.ldexp(measured - origin, -exponent)
 
 
 def origin_of(measured: Floats) -> float:
-    """Return the origin around which values are scaled."""
+    """Return the origin that is subtracted from values before scaling."""
     # A measured value, not a mean of two: subtracting it then leaves equal values at exactly 0.
     first = sorted(measured[:ANCHORS].tolist())
     return float(first[(len(first) - 1) // 2])

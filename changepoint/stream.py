@@ -58,8 +58,8 @@ class Stream:
                 a replicate. Given for every value of the stream or for none.
 
         Raises:
-            ValueError: the value or the position is malformed. One sentence; the stream is
-                unchanged.
+            ValueError: the value or the position is malformed. The message is one sentence; the
+                stream is unchanged.
         """
         if type(value) is float and abs(value) <= LARGEST and type(position) in PLAIN:
             # The common case needs no check but its position, which is ten times as fast.
@@ -102,8 +102,8 @@ class Stream:
     def indices(self) -> tuple[int, ...]:
         """Return the index of the first value after each change of level.
 
-        If the search continues from the last one, nothing else is computed: this is the cheapest
-        check for changes.
+        If the search can continue from the previous one, only the indices are computed: this is the
+        cheapest check for changes.
         """
         if self._indices is None:
             if self._resumes and self._detection is None:
@@ -122,12 +122,12 @@ class Stream:
         return self.detection().changes
 
     def __len__(self) -> int:
-        """Return how many values were added, with missing ones."""
+        """Return how many values were added, including missing ones."""
         return self._count
 
     @property
     def _resumes(self) -> bool:
-        """Whether the search can continue from the last one."""
+        """Whether the search can continue from the previous one."""
         return (
             self._options["method"] == "default"
             and self._options["min_effect"] == 0.0
@@ -136,7 +136,7 @@ class Stream:
         )
 
     def _resumed(self) -> Resumed:
-        """Return the search that continues, created on first use."""
+        """Return the search that continues from its last state, created on first use."""
         if self._search is None:
             method, alarms = self._options["method"], self._options["alarms_per_1000"]
             self._search = Resumed(budget_of_levels(method, alarms))
@@ -184,7 +184,8 @@ class Stream:
         """Read a growing series back from :meth:`to_dict`.
 
         Raises:
-            ValueError: something is missing or invalid, or the version is unknown. One sentence.
+            ValueError: something is missing or invalid, or the version is unknown. The message is
+                one sentence.
         """
         try:
             version = tree["version"]
@@ -217,7 +218,7 @@ class Stream:
 
 
 def _check_junction(former: list[Position] | None, latter: list[Position] | None) -> None:
-    """Refuse labels that do not continue those of the series."""
+    """Raise ValueError for labels that do not continue those of the series."""
     if (former is None) != (latter is None):
         raise ValueError("give a position for every value of a stream, or for none")
     if former is None or latter is None:

@@ -23,5 +23,5 @@ def plain(node: Any) -> Any:
 
 
 def own(scalar: Any) -> Any:
-    """Return a numpy number or text as Python's type; anything else unchanged."""
+    """Convert a numpy number or text to the Python type; return anything else unchanged."""
     return scalar.item() if isinstance(scalar, np.generic) else scalar

@@ -28,7 +28,8 @@ Item = tuple[Any, Any]
 """The values of a series, and its positions or None."""
 
 Answer = tuple[list[Detection], str | None]
-"""The detections of a slice's series, up to the first rejected one, and the reason for that."""
+"""The detections of a slice's series, up to the first rejected one, and the reason for the
+rejection."""
 
 # The path is the caller's, because it may have changed since that interpreter started; until then
 # -P prevents imports from the current directory.
@@ -57,7 +58,7 @@ def search(items: Sequence[Item], options: Mapping[str, Any]) -> Answer:
 def answers(
     slices: Sequence[Sequence[Item]], options: Mapping[str, Any], workers: int
 ) -> Generator[Answer]:
-    """The results of :func:`search` for each slice, in order, by several processes.
+    """Yield the result of :func:`search` for each slice, in order, computed by several processes.
 
     No process is left behind, even if the generator is closed early.
 
@@ -134,7 +135,7 @@ class _Process:
         self._requests.write(pickle.dumps(sys.path) + pickle.dumps(dict(options)))
 
     def ask(self, request: bytes) -> bytes:
-        """The reply to a request. Raises RuntimeError if the process ended."""
+        """Send a request and return the reply. Raises RuntimeError if the process ended."""
         try:
             _send(self._requests, request)
             return _receive(self._replies)

@@ -165,7 +165,7 @@ def refusal(text: str) -> str:
         (
             "[[line]]\nname='x'\ntarget='postgres'\nrevisions=['17.1']\nsince='14'",
             "14: line",
-            "set either revisions, or take",
+            "set revisions, or any of take",
         ),
         (
             "[[line]]\nname = 'second'\ntarget = 'postgres'",

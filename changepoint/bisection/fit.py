@@ -1,12 +1,13 @@
 """Compute how likely each revision is the culprit, and how informative another run would be.
 
-The model: run i, of position p, has the logarithm level(p) + offset(p) + machine(i) + noise. The
-level is the good one before the culprit and the bad one from it on. The offset belongs to the
-build, normal with the deviation :data:`BUILD_SPREAD`. The machine follows a random walk over the
-runs in the order of measurement (the local level model: Harvey, Forecasting, Structural Time Series
-Models and the Kalman Filter, 1989), which separates drifts, steps and autocorrelation of the
-machine from differences between revisions. The noise has heavy tails. Both levels are unknown and
-are integrated out, so that a split with few runs on one side gains nothing from fitting them.
+The model: the logarithm of run i, at position p, is level(p) + offset(p) + machine(i) + noise. The
+level is the good one before the culprit and the bad one from the culprit on. The offset is a
+property of the build, normally distributed with the standard deviation :data:`BUILD_SPREAD`. The
+machine follows a random walk over the runs in the order of measurement (the local level model:
+Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, 1989), which separates
+drifts, steps and autocorrelation of the machine from differences between revisions. The noise has
+heavy tails. Both levels are unknown and are integrated out, so that a split with few runs on one
+side gains nothing from fitting them.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ weights."""
 
 WANDERING = (0.0, 0.1, 0.2, 0.4)
 """Standard deviations of the machine's random walk per run, in deviations of a run. All are
-considered, weighted by their likelihood. 0.2 follows 1.5 deviations in 60 runs; a faster walk than
-0.4 counts as noise."""
+considered, weighted by their likelihood. A walk of 0.2 drifts by about 1.5 deviations in 60 runs; a
+walk faster than 0.4 counts as noise."""
 
 STILL = 0.5
 """Prior probability that a machine does not drift (0 in ``WANDERING``); the other values of
@@ -53,13 +54,14 @@ the noise: the machine has hardly drifted in between."""
 
 CERTAIN = 4.0
 """Maximum assumed distance of the levels, in deviations of a run. A single run is therefore never
-stronger evidence than an outlier that one run in three thousand has."""
+stronger evidence than a deviation that one run in three thousand reaches."""
 
 CLIP = 2.0
-"""Number of deviations at which a run is clipped before the noise of two series is correlated."""
+"""Number of deviations at which a run is clipped before the correlation of the noise of two series
+is computed."""
 
 NODES = 16
-"""Number of nodes of the numeric integration in :func:`information`, which is then exact to a
+"""Number of nodes of the numeric integration in :func:`information`, whose error is then below a
 thousandth of a nat."""
 
 SEPARATE = 8.0
@@ -68,7 +70,7 @@ SEPARATE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class CulpritFit:
-    """How likely each place of the change is, from all runs so far.
+    """How likely each possible place of the change is, according to all runs so far.
 
     Attributes:
         places: the measured positions, ascending, (k,); only the two ends until both of them are
@@ -77,7 +79,8 @@ class CulpritFit:
         effects: change of the logarithm of every series at the likeliest place of the culprit,
             (s,).
         noise: standard deviation of the logarithm of one run, by series, (s,).
-        share: factor of the joint information of all series, below 1 if their noise is correlated.
+        share: factor by which correlated noise reduces the joint information of all series; 1 if
+            their noise is not correlated.
     """
 
     places: Ints
@@ -97,7 +100,7 @@ def fit(
 ) -> CulpritFit:
     """Compute how likely each place of a change is, from the logarithms of the runs.
 
-    Runs are (n, series), their positions (n,).
+    ``values`` are (n, series), ``positions`` (n,).
 
     ``guess`` is the assumed noise before it is measured; ``in_order`` says whether the runs were
     made one after the other on one machine.
@@ -147,8 +150,9 @@ def information(below: Floats, separation: Floats) -> Floats:
 class _Series:
     """All runs of one metric, by position.
 
-    which: the place of every run, counted from 0, (n,). ends: rough levels of the first and the
-    last place. noise: of a run, limited by :data:`CERTAIN`.
+    which: for every run the index of its position among the measured ones, (n,). ends: rough levels
+    of the first and the last measured position. noise: standard deviation of a run, with a lower
+    bound that follows from :data:`CERTAIN`.
     """
 
     which: Ints
@@ -161,7 +165,7 @@ class _Series:
 
 
 def _of_series(runs: _Series) -> tuple[Floats, Floats]:
-    """Return the likelihood and the effect of each place of a change in one metric.
+    """Return the likelihood and the effect of a change at each possible place, for one metric.
 
     Both are (k - 1,).
     """
@@ -196,7 +200,7 @@ def _of_series(runs: _Series) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """For each place of a change: its likelihood, and the levels on both sides.
+    """The likelihood of a change at each possible place, and the levels on both sides of it.
 
     Log likelihoods are (k - 1,), levels (2, k - 1).
     """
@@ -206,9 +210,9 @@ class _Splits:
 
 
 def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
-    """Return the likelihood of each place of a change; the unknown levels are integrated out.
+    """Return the likelihood of a change at each place, with the unknown levels integrated out.
 
-    covariance: of the runs, (n, n). of_place: 1 where a run is of a place, (n, k).
+    covariance: covariance of the runs, (n, n). of_place: 1 where a run measured a position, (n, k).
     """
     root = _root(covariance)
     white = _solved(root, np.column_stack([of_place, values]))
@@ -228,7 +232,7 @@ def _splits(covariance: Floats, of_place: Floats, values: Floats) -> _Splits:
 def _root(covariance: Floats) -> Floats:
     """Return the Cholesky factor of a small matrix.
 
-    The inner loop is over neighbours in memory, which the compiler computes several at a time.
+    The inner loop runs over adjacent memory, so the compiler can vectorise it.
     """
     n = len(covariance)
     upper = covariance.copy()
@@ -266,7 +270,8 @@ def _noise(which: Ints, values: Floats, guess: float) -> Floats:
     """Return the noise of one run of each metric, from repeated runs.
 
     The estimate is the median difference of two runs of a position (Bickel and Lehmann 1979), in
-    which a spike counts like any other run; positions are weighted by their repetitions.
+    which a spike has no more weight than any other run; positions are weighted by their
+    repetitions.
     """
     order = np.arange(len(which))
     first, second = np.triu_indices(len(which), 1)
@@ -293,10 +298,10 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _share(which: Ints, values: Floats, noise: Floats) -> float:
-    """Return how much of the metrics' information is not shared between them.
+    """Return the factor by which correlated noise reduces the joint information of all metrics.
 
-    It follows from the design effect 1 + (s - 1) rho (Kish 1965), with the mean squared correlation
-    between the series within positions, reduced by its expectation under independence.
+    The factor follows from the design effect 1 + (s - 1) rho (Kish 1965), with the mean squared
+    correlation between the series within positions, reduced by its expectation under independence.
     """
     series = values.shape[1]
     repeated = [values[which == at] for at in np.flatnonzero(np.bincount(which) > 1)]

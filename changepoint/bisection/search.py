@@ -27,7 +27,7 @@ BUILD_COST = 4.0
 """Default cost of a build, in runs."""
 
 AHEAD = (1, 2, 4, 8, 16)
-"""Numbers of runs per build that are considered: the runs share the cost of the build."""
+"""Numbers of runs to consider for a new build, because its runs share the cost of the build."""
 
 REFERENCE = 5
 """Of this many consecutive runs, at least one measures the good or the bad end again: repeating a
@@ -40,13 +40,13 @@ equal."""
 
 @dataclass(frozen=True, slots=True)
 class CulpritRange:
-    """The revisions among which the culprit is, with a probability.
+    """A range of revisions that contains the culprit with a given probability.
 
     Attributes:
         last_good: the last position that counts as good.
         first_bad: the first position that counts as bad. The culprit lies above ``last_good`` and
             is at most ``first_bad``.
-        probability: that the culprit is in this range.
+        probability: probability that the culprit is in this range.
         effects: relative change of every series at the culprit, by name.
         done: whether the search is finished: the probability reached the required confidence, and
             no position in between can be built, so no run can give more information.
@@ -81,16 +81,17 @@ class Bisection:
         """Begin a search without any runs.
 
         Args:
-            count: positions, both known ones included; at least 2.
-            series: their names; a run gives one figure for each.
+            count: number of positions, including the good and the bad one; at least 2.
+            series: names of the series; each run has a value of every series.
             confidence: probability at which the search is done.
-            noise: guess of the relative noise of one run; measurements replace it.
+            noise: initial guess of the relative noise of one run; measurements replace it.
             build_spread: see :data:`changepoint.bisection.fit.BUILD_SPREAD`.
-            in_order: whether runs are added as they were made, one after the other on one machine.
-                If not, as with the runs of many nights, the machine is assumed not to drift.
+            in_order: whether runs are added in the order in which they were made, one after the
+                other on one machine. If not, as with the runs of many nights, the machine is
+                assumed not to drift.
 
         Raises:
-            ValueError: an option is out of range. One sentence.
+            ValueError: an option is out of range. The message is one sentence.
         """
         if type(count) is not int or count < 2:
             raise ValueError(f"count must be at least 2 positions, not {count}")
@@ -112,7 +113,7 @@ class Bisection:
 
     @property
     def runs(self) -> int:
-        """How many runs were added to the search so far."""
+        """The number of runs added to the search so far."""
         return len(self._order)
 
     @property
@@ -121,11 +122,11 @@ class Bisection:
         return tuple(sorted(self._runs))
 
     def add(self, position: int, run: Mapping[str, float]) -> None:
-        """Add the values of one run at a position, one for every metric.
+        """Add a run at a position: its value of every series.
 
         Raises:
-            ValueError: there is no such position, a series is missing, or a figure is not above
-                zero or beyond 1e300. One sentence; the state is unchanged.
+            ValueError: there is no such position, a series is missing, or a value is not above zero
+                or beyond 1e300. The message is one sentence; the state is unchanged.
         """
         self._check(position)
         if set(run) != set(self._series):
@@ -139,7 +140,7 @@ class Bisection:
         self._append(position, tuple(map(math.log, figures)))
 
     def skip(self, position: int) -> None:
-        """Mark a position as one that cannot be measured, because its build fails.
+        """Exclude a position from the search, because its build fails.
 
         Raises:
             ValueError: there is no such position, it is one of the ends, or it was measured.
@@ -154,7 +155,7 @@ class Bisection:
 
     @property
     def culprit(self) -> CulpritRange:
-        """The likeliest range of the culprit, as narrow as revisions that can be measured allow."""
+        """The most likely range of the culprit, as narrow as the measurable revisions allow."""
         places = self._places()
         mass = self._mass(places)
         best = int(np.argmax(mass))

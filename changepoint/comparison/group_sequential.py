@@ -16,10 +16,11 @@ from changepoint.comparison.verdict import Better, check, judge
 from changepoint.series import LARGEST_EXPONENT, Floats
 
 FIRST_LOOK = 3
-"""Blocks before the first look: two values around their mean show almost nothing of the noise."""
+"""Number of blocks before the first look: two values show almost nothing of the noise."""
 
 LARGEST_LIMIT = 200
-"""Largest block limit of a comparison; the boundaries of a thousand take seconds."""
+"""Largest block limit of a comparison: computing the boundaries of a thousand blocks takes
+seconds."""
 
 TRIM = 0.1
 """Share of the blocks trimmed at either end, rounded down: from ten blocks on, one spike in each
@@ -34,7 +35,7 @@ class GroupSequential:
     """A comparison of base and head in blocks of runs, with t-tests.
 
     Its intervals are repeated confidence intervals (Jennison and Turnbull, JRSS B 51, 1989): all
-    displayed intervals hold together, because each look has its share of the error
+    displayed intervals hold simultaneously, because each look has its share of the error
     (:mod:`changepoint.comparison.spending`). The noise of a block is assumed normal except for
     single spikes, which are trimmed from ten blocks on (Tukey and McLaughlin, Sankhya A 25, 1963).
     A large effect is decided after three or four blocks, whereas :class:`Sequential`, which bets on
@@ -54,14 +55,15 @@ class GroupSequential:
 
         Args:
             smallest_effect: smallest relative change that matters, as a fraction.
-            limit: blocks after which it ends undecided, ``first_look`` to ``LARGEST_LIMIT``. The
-                error is spread over them: a limit that is never reached costs some power.
+            limit: number of blocks after which the comparison ends undecided, ``first_look`` to
+                ``LARGEST_LIMIT``. The error probability is spread over these blocks, so a limit
+                that is never reached costs some power.
             better: whether a higher or a lower level is good.
-            confidence: that the true effect is inside every displayed interval.
+            confidence: probability that the true effect is inside every displayed interval.
             first_look: blocks before the first decision, at least 3.
 
         Raises:
-            ValueError: an option is out of range. One sentence.
+            ValueError: an option is out of range. The message is one sentence.
         """
         check(smallest_effect, better, confidence)
         if type(first_look) is not int or first_look < FIRST_LOOK:
@@ -81,7 +83,7 @@ class GroupSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide."""
+        """The decision according to the blocks so far."""
         return self._decision
 
     def add(
@@ -93,7 +95,7 @@ class GroupSequential:
 
         Raises:
             ValueError: the limit was reached, or a level is missing, not above zero or beyond
-                1e300. One sentence; the state is unchanged.
+                1e300. The message is one sentence; the state is unchanged.
         """
         if len(self._differences) >= self._limit:
             raise ValueError(f"the comparison has reached its limit of {self._limit} blocks")
@@ -163,7 +165,7 @@ class GroupSequential:
 
 
 def _trimmed(values: Floats, floor: float) -> tuple[float, float, int]:
-    """Return the mean of values without the extreme ones, with its standard error.
+    """Return the trimmed mean of values, its standard error and its degrees of freedom.
 
     floor: lower bound of a value's deviation.
     """

@@ -2,9 +2,10 @@
 
 If y is distributed as x + shift, the number U of pairs with y - x below the shift has the null
 distribution of Mann and Whitney (Annals of Mathematical Statistics 18, 1947) for noise of any
-shape. The sorted differences, without as many at either end as U allows, therefore enclose the
-shift (Moses 1953; Hollander and Wolfe, Nonparametric Statistical Methods, 4.3). Their median
-estimates it (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963).
+shape. Removing as many of the sorted differences at either end as a quantile of U therefore leaves
+an interval that contains the shift (Moses 1953; Hollander and Wolfe, Nonparametric Statistical
+Methods, 4.3). The median of the differences estimates the shift (Hodges and Lehmann, Annals of
+Mathematical Statistics 34, 1963).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from scipy.special import ndtri
 from changepoint.series import Floats
 
 EXACT_PAIRS = 2500
-"""Number of pairs, 50 x 50, up to which the null distribution is exact; beyond, it is normal to
-four digits in the relevant tail."""
+"""Number of pairs, 50 x 50, up to which the exact null distribution is used; beyond, the normal
+approximation is right to four digits in the relevant tail."""
 
 
 def cut(n: int, m: int, confidence: float) -> int:
     """Return how many of the sorted differences to leave out at either end of the interval.
 
-    -1 if even the whole range of the differences lacks the ``confidence``.
+    -1 if even the whole range of the differences does not reach the ``confidence``.
     """
     tail = (1.0 - confidence) / 2.0
     if n * m > EXACT_PAIRS:
@@ -41,9 +42,9 @@ def cut(n: int, m: int, confidence: float) -> int:
 def _null(n: int, m: int) -> Floats:
     """Return the distribution of the rank statistic U for samples that do not differ.
 
-    The Gaussian binomial coefficient, the product over i of (1 - q^(m+i)) / (1 - q^i), one factor
-    after the other. A coefficient depends only on those before it, so the small ones of the tail
-    are exact integers.
+    It is the Gaussian binomial coefficient, the product over i of (1 - q^(m+i)) / (1 - q^i),
+    computed factor by factor. A coefficient depends only on those before it, so the small ones of
+    the tail are exact integers.
     """
     weights = np.zeros(n * m + 1)
     weights[0] = 1.0

@@ -23,19 +23,19 @@ TRIM = 0.1
 does not move the level, whereas a median would jump between two modes."""
 
 MIN_BATCHED = 16
-"""Samples a run needs for a standard error: four batches of four."""
+"""Minimum samples of a run for a standard error: four batches of four."""
 
 MOST_RUNS = 2000
 """Maximum runs of a sample. A larger number is probably the per-second samples of one run, passed
-without a list of their own; the pairs of so many values would not fit in memory."""
+without an enclosing list; the pairs of so many values would not fit in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
     """The runs of one side: a level and a standard error for each.
 
-    levels: one per run, (runs,). errors: their standard errors from the samples, (runs,), 0 where a
-    run has too few.
+    levels: one per run, (runs,). errors: their standard errors from the samples, (runs,), 0 for a
+    run with too few samples.
     """
 
     levels: Floats
@@ -46,8 +46,9 @@ def read(name: str, runs: Sequence[Run] | Floats) -> list[Floats]:
     """Return the measured samples of each run that has any.
 
     Raises:
-        ValueError: there is none, there are too many, one is not a number or a list of numbers,
-            or one is beyond 1e300. One sentence that starts with ``name``.
+        ValueError: no run has samples, there are too many runs, a run is not a number or a list of
+            numbers, or a value is beyond 1e300. The message is one sentence that starts with
+            ``name``.
     """
     given: object = runs
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
@@ -103,12 +104,12 @@ def level(samples: Floats) -> float:
 
 
 def standard_error(samples: Floats) -> float:
-    """Return the standard error of a run's level, although its samples are correlated.
+    """Return the standard error of a run's level, allowing for correlation of its samples.
 
-    By batch means (Conway, Management Science 9, 1963). The samples are winsorised at both outer
-    tenths, as in the standard error of a trimmed mean (Tukey and McLaughlin, Sankhya A 25, 1963),
-    and cut into sqrt(n) batches of sqrt(n) neighbours. The scatter of the batch means includes the
-    effect of autocorrelation.
+    The method is batch means (Conway, Management Science 9, 1963). The outer tenths of the samples
+    are winsorised, as in the standard error of a trimmed mean (Tukey and McLaughlin, Sankhya A 25,
+    1963), and cut into sqrt(n) batches of sqrt(n) neighbours. The scatter of the batch means
+    includes the effect of autocorrelation.
     """
     count = len(samples)
     if count < MIN_BATCHED:

@@ -16,8 +16,8 @@ from changepoint.series import LARGEST, LARGEST_EXPONENT, Floats
 from changepoint.to_json import plain
 
 LARGEST_LIMIT = 1000
-"""Largest block limit of a comparison: the cost of a block grows with the square of the number of
-blocks."""
+"""Largest block limit of a comparison: the cost of adding a block grows with the square of the
+number of blocks."""
 
 GUESS = 0.01
 """Assumed scale of the noise in the first blocks, as a fraction of the level, if the smallest
@@ -26,13 +26,14 @@ effect is 0."""
 
 @dataclass(frozen=True, slots=True)
 class SequentialDecision:
-    """What a comparison in blocks decides so far, with effect and interval.
+    """The state of a comparison in blocks: the effect, its interval, and the verdict so far.
 
     Attributes:
         blocks: number of added blocks.
         effect: relative change from base to head, 0 before the first block.
-        effect_interval: bounds, infinite above until enough is known. The intervals of all looks
-            hold together at the requested confidence.
+        effect_interval: confidence interval of ``effect``; its upper bound is infinite until there
+            are enough blocks. The intervals of all looks hold simultaneously with the requested
+            confidence.
         verdict: ``undecided`` until the interval decides; see ``comparison.verdict``.
         done: no further block is needed: there is a verdict, or the limit was reached.
     """
@@ -99,12 +100,13 @@ class Sequential:
 
         Args:
             smallest_effect: smallest relative change that matters, as a fraction.
-            limit: blocks after which it ends undecided, 1 to ``LARGEST_LIMIT``.
+            limit: number of blocks after which the comparison ends undecided, 1 to
+                ``LARGEST_LIMIT``.
             better: whether a higher or a lower level is good.
-            confidence: that the true effect is inside every displayed interval.
+            confidence: probability that the true effect is inside every displayed interval.
 
         Raises:
-            ValueError: an option is out of range. One sentence.
+            ValueError: an option is out of range. The message is one sentence.
         """
         check(smallest_effect, better, confidence)
         if type(limit) is not int or not 1 <= limit <= LARGEST_LIMIT:
@@ -120,7 +122,7 @@ class Sequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide."""
+        """The decision according to the blocks so far."""
         return self._decision
 
     def add(
@@ -130,7 +132,7 @@ class Sequential:
 
         Raises:
             ValueError: the comparison is done, or a level is missing, not above zero or beyond
-                1e300. One sentence; the state is unchanged.
+                1e300. The message is one sentence; the state is unchanged.
         """
         if self._decision.done:
             raise ValueError(
@@ -216,8 +218,8 @@ def mean_logarithm(name: str, levels: float | Sequence[float] | Floats) -> float
 def logarithms(name: str, levels: float | Sequence[float] | Floats) -> Floats:
     """Return the logarithms of one side's values in a block.
 
-    Raises ValueError, in one sentence with the ``name`` of the side, if there is no level, or one
-    is not above zero or beyond 1e300.
+    Raises ValueError, with a message of one sentence that has the ``name`` of the side, if there is
+    no level, or if a level is not above zero or beyond 1e300.
     """
     try:
         given = np.atleast_1d(np.array(levels, dtype=np.float64))

@@ -16,29 +16,29 @@ HALF = 0.5
 other mostly does not, so their medians are on different sides of it."""
 
 ALTERNATIVES = ((0.98, 0.02), (0.75, 0.25))
-"""Shares of the better and of the worse side to bet on: nearly always against nearly never, which
-four blocks of three runs show, and a less extreme difference."""
+"""Pairs of shares to bet on, of the better and the worse side: nearly always against nearly never,
+which four blocks of three runs suffice to show, and a less extreme pair."""
 
 MOSTLY = 0.95
-"""Share to bet on against the claim that a side reaches the threshold in at most half of its runs:
-six good runs in a row refute the claim."""
+"""Share of good runs to bet on against the claim that a side reaches the threshold in at most half
+of its runs: six good runs in a row refute the claim."""
 
 
 class ShareSequential:
     """A comparison of how often base and head reach a threshold, in blocks.
 
-    If the share of a block's runs that reach the threshold is the same on both sides, then
+    Let a run reach the threshold with the same probability on both sides of a block. Then the ratio
 
         likelihood(base | p) likelihood(head | q) / likelihood(both | r),  r the mean over all runs
 
-    for p and q fixed in advance has a mean of at most 1: an e-variable (Turner, Ly and Grunwald,
-    Generic E-variables for exact sequential k-sample tests that allow for optional stopping,
-    Journal of Statistical Planning and Inference 230, 2024). The product over the blocks, and the
-    mean of such products for several p and q, therefore ever reaches 1 / alpha with a probability
-    of at most alpha (Ville), for any differences between blocks and any number of looks. The claim
-    that one side mostly reaches the threshold and the other mostly does not is refuted by bets
-    against either half of it: for a claimed probability of at most a half, a good run pays ``2 *
-    MOSTLY``, and a bad one ``2 * (1 - MOSTLY)``.
+    has, for p and q fixed in advance, an expectation of at most 1: it is an e-variable (Turner, Ly
+    and Grunwald, Generic E-variables for exact sequential k-sample tests that allow for optional
+    stopping, Journal of Statistical Planning and Inference 230, 2024). The product over the blocks,
+    and the mean of such products for several p and q, therefore reaches 1 / alpha at any time with
+    a probability of at most alpha (Ville), for any differences between blocks and any number of
+    looks. The claim that one side mostly reaches the threshold and the other mostly does not is
+    refuted by bets against either half of it: for a claimed probability of at most a half, a good
+    run pays ``2 * MOSTLY``, and a bad one ``2 * (1 - MOSTLY)``.
     """
 
     def __init__(self, *, threshold: float, limit: int, confidence: float = 0.95) -> None:
@@ -46,11 +46,11 @@ class ShareSequential:
 
         Args:
             threshold: the level that a good run reaches.
-            limit: blocks after which it ends undecided.
-            confidence: that the true difference is inside every displayed interval.
+            limit: number of blocks after which the comparison ends undecided.
+            confidence: probability that the true difference is inside every displayed interval.
 
         Raises:
-            ValueError: the confidence is out of range. One sentence.
+            ValueError: the confidence is out of range. The message is one sentence.
         """
         check(HALF, "higher", confidence)
         self._threshold, self._limit = threshold, limit
@@ -64,10 +64,10 @@ class ShareSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide.
+        """The decision according to the blocks so far.
 
         The effect is the share of good runs of head minus that of base, -1 to 1. The interval only
-        shows whether 0 and whether a half is excluded.
+        shows whether the comparison excludes a difference of 0, and one of a half.
         """
         return self._decision
 
@@ -113,7 +113,7 @@ class ShareSequential:
         return SequentialDecision(self._blocks, effect, (low, high), verdict, done)
 
     def _shown(self, wealth: Floats) -> bool:
-        """Whether the mean of some bets' wealth (as logarithms) reaches the required evidence."""
+        """Return whether the mean of some wealths (logarithms) reaches the required evidence."""
         mean = float(np.logaddexp.reduce(wealth)) - math.log(len(wealth))
         return mean >= self._enough
 
@@ -121,7 +121,8 @@ class ShareSequential:
 def log_ratio(good: Floats, bad: Floats, shares: Floats) -> float:
     """Return the evidence of one block for given shares of good runs, as a logarithm.
 
-    Each argument is (2,), of base and of head; shares between 0 and 1.
+    good, bad: numbers of good and of bad runs. shares: assumed probabilities of a good run. Each is
+    (2,): of base and of head.
     """
     runs = good + bad
     mean = float((runs * shares).sum() / runs.sum())

@@ -1,4 +1,4 @@
-"""Limits for testing several times while a sample grows, without more false results.
+"""Limits for repeated tests of a growing sample that together keep the error probability.
 
 After block k of at most n the sum of k independent standardised differences is compared with a
 boundary. The part of the error alpha that may be spent by then is fixed in advance, as a function
@@ -33,7 +33,7 @@ looks. Most changes that are measured again are large and should show at once.""
 
 
 def spent(share: float) -> float:
-    """Return which share of the error may be used up after a share of the blocks."""
+    """Return the share of the error that may be spent after a given share of the blocks."""
     return float(min(max(share, 0.0), 1.0) ** EXPONENT)
 
 
@@ -41,9 +41,9 @@ def spent(share: float) -> float:
 def nominal_levels(limit: int, first: int, alpha: float) -> tuple[float, ...]:
     """Return the p-value that is needed at each look at the growing sample.
 
-    If nothing differs, any look reaches its p-value with probability ``alpha``, above 0 and below
-    .5. There are no looks before ``first``, and the first look gets the share of the error of the
-    blocks before it.
+    If the two sides do not differ, the probability that any of the looks reaches its p-value is
+    ``alpha``, above 0 and below .5. There is no look before block ``first``; the first look also
+    gets the error of the blocks before it.
     """
     edge = REACH * math.sqrt(limit)
     points = int(2.0 * edge / STEP) | 1

@@ -23,21 +23,21 @@ REACH = 10.0
 """Logarithm of the largest finite end of an interval."""
 
 BISECTIONS = 16
-"""Bisection steps for a ratio: to three digits."""
+"""Number of bisection steps for a ratio: enough for three digits."""
 
 
 class SpreadSequential:
     """A comparison of the spread between the runs of base and head, in blocks.
 
-    A deviation is that of a level's logarithm from the median of its side, one fewer than runs
-    (:func:`changepoint.detection.dispersion.replicate_deviations`). The deviations of both sides
-    together become normal scores of their ranks, as in the search for changes of spread. The mean
-    scores of both sides are compared by a permutation test with its normal approximation (Fligner
-    and Killeen, JASA 71, 1976), which is robust to tails and spikes. The looks share the error
-    (:mod:`changepoint.comparison.spending`). The interval contains the ratios by which head's
-    deviations may be divided without a significant difference from base's. Blocks that are noisy or
-    quiet as a whole, and a drift of the machine, affect both sides and hide a difference, but never
-    create one.
+    It compares the deviations of the logarithms of the levels from the median of their side, one
+    fewer than runs (:func:`changepoint.detection.dispersion.replicate_deviations`). The deviations
+    of both sides are ranked together and replaced by normal scores, as in the search for changes of
+    spread. The mean scores of both sides are compared by a permutation test with its normal
+    approximation (Fligner and Killeen, JASA 71, 1976), which is robust to tails and spikes. The
+    looks share the error (:mod:`changepoint.comparison.spending`). The interval contains the ratios
+    by which head's deviations may be divided without a significant difference from base's. Blocks
+    that are noisy or quiet as a whole, and a drift of the machine, affect both sides and hide a
+    difference, but never create one.
     """
 
     def __init__(
@@ -46,15 +46,16 @@ class SpreadSequential:
         """Begin a comparison without any block.
 
         Args:
-            smallest_ratio: smallest ratio of two spreads, at least 1, that matters, either way.
+            smallest_ratio: smallest ratio of the larger to the smaller spread that matters, at
+                least 1.
             floor: deviations below this, as a fraction of the level, count as equal: quantised
                 runs may all be equal.
-            limit: blocks after which it ends undecided, 1 to ``LARGEST_LIMIT``. With fewer than
-                ``FIRST_LOOK`` it never decides.
-            confidence: that the true ratio is inside every displayed interval.
+            limit: number of blocks after which the comparison ends undecided, 1 to
+                ``LARGEST_LIMIT``. With a limit below ``FIRST_LOOK`` it never reaches a verdict.
+            confidence: probability that the true ratio is inside every displayed interval.
 
         Raises:
-            ValueError: an option is out of range. One sentence.
+            ValueError: an option is out of range. The message is one sentence.
         """
         check(0.0, "lower", confidence)
         if not 1.0 <= smallest_ratio < math.inf:
@@ -70,7 +71,7 @@ class SpreadSequential:
 
     @property
     def decision(self) -> SequentialDecision:
-        """What the blocks so far decide; the effect is the ratio of spreads minus 1."""
+        """The decision according to the blocks so far; its effect is the ratio of spreads - 1."""
         return self._decision
 
     def add(
@@ -80,7 +81,7 @@ class SpreadSequential:
 
         Raises:
             ValueError: the limit was reached, or a level is missing, not above zero or beyond
-                1e300. One sentence; the state is unchanged.
+                1e300. The message is one sentence; the state is unchanged.
         """
         if self._blocks >= self._limit:
             raise ValueError(f"the comparison has reached its limit of {self._limit} blocks")
@@ -116,7 +117,10 @@ def _deviations(side: Sequence[float], floor: float) -> Floats:
 
 
 def _ratio(base: Floats, head: Floats, boundary: float) -> float:
-    """Return the largest ratio of spreads that the blocks show, as a logarithm."""
+    """Return the largest ratio of spreads that head significantly exceeds, as a logarithm.
+
+    -inf if it exceeds none.
+    """
     lower, upper = -REACH, REACH
     if louder(base, head * math.exp(-lower)) <= boundary:
         return -math.inf
@@ -130,7 +134,7 @@ def _ratio(base: Floats, head: Floats, boundary: float) -> float:
 
 
 def louder(base: Floats, head: Floats) -> float:
-    """Return how much more the head varies than the base, in standard deviations.
+    """Return the test statistic for head varying more than base, in standard deviations.
 
     base (n,), head (m,): deviations, none negative.
     """

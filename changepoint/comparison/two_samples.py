@@ -29,8 +29,9 @@ class SampleLevel:
     """The level of one side of a comparison, and how much its runs vary.
 
     level: median of the levels of the runs. spread: their standard deviation, 0 for a single run.
-    within: the part of that spread that the runs' own samples explain, 0 if there are none; longer
-    runs reduce this part, whereas only more runs reduce the rest. runs: number of runs.
+    within: the part of that spread that comes from noise inside the runs, according to their
+    samples; 0 without samples. Longer runs reduce this part, whereas only more runs reduce the rest
+    of the spread. runs: number of runs.
     """
 
     level: float
@@ -48,8 +49,8 @@ class Comparison:
         effect: relative change from base to head; its sign is the direction of the level. Infinite
             if the level of base is zero and that of head is not.
         effect_interval: confidence interval of ``effect``; bounds may be infinite.
-        confidence: of the interval, at least.
-        smallest_effect, better: the arguments for the verdict.
+        confidence: the confidence that the interval has at least.
+        smallest_effect, better: the arguments of the comparison that the verdict depends on.
         verdict: see :func:`changepoint.comparison.verdict.judge`.
         basis: the basis of the interval.
     """
@@ -128,14 +129,14 @@ def compare(
             None and nan are missing. Interleave the runs of both sides when measuring:
             otherwise a drift of the machine between them appears as a difference.
         head: the runs of the other side.
-        smallest_effect: smallest relative change that matters, as a fraction. At 0 nothing can be
-            the same.
+        smallest_effect: smallest relative change that matters, as a fraction. With 0, the verdict
+            is never "same".
         better: whether a higher or a lower level is good.
-        confidence: of the interval, two-sided.
+        confidence: confidence of the two-sided interval.
 
     Raises:
         ValueError: a side has no measured run, a value is infinite or beyond 1e300, or an option
-            is out of range. One sentence.
+            is out of range. The message is one sentence.
     """
     check(smallest_effect, better, confidence)
     measured = run_levels.read("base", base), run_levels.read("head", head)

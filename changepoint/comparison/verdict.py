@@ -17,8 +17,8 @@ def judge(
     """Return the verdict on a relative effect with its confidence interval.
 
     same: the whole interval is nearer to zero than ``smallest_effect``. better, worse: the interval
-    excludes zero, and the effect itself is at least ``smallest_effect``: surely a change, and more
-    likely than not one of interest. undecided: anything else.
+    excludes zero, and the effect itself is at least ``smallest_effect``: there is certainly a
+    change, and more likely than not it matters. undecided: anything else.
     """
     low, high = interval
     if max(abs(low), abs(high)) < smallest_effect:
@@ -32,8 +32,8 @@ def check(smallest_effect: float, better: str, confidence: float) -> None:
     """Raise ValueError for settings of a comparison that are out of range.
 
     Raises:
-        ValueError: the smallest effect is negative or not finite, the direction is no
-            ``Better``, or the confidence is not in [0.5, 1). One sentence.
+        ValueError: the smallest effect is negative or not finite, the direction is not one of
+            ``Better``, or the confidence is not in [0.5, 1). The message is one sentence.
     """
     if not (smallest_effect >= 0.0 and math.isfinite(smallest_effect)):
         raise ValueError(f"smallest_effect must be a fraction of at least 0, not {smallest_effect}")

@@ -1,8 +1,8 @@
 """The autocorrelation of a machine, learned from all series that it measured.
 
 One series alone shows the correlation of its neighbouring positions too roughly to judge a change
-by it. Many series of one machine and step together show it well enough, and new series use their
-value from the beginning.
+by it. Many series of one machine and step together show it well enough, and a new series uses the
+learned value from the beginning.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ changes of level would be taken for correlated noise."""
 
 ENOUGH = 1000
 """Fewest pairs of neighbouring differences, over all series, from which an autocorrelation is
-learned. Its standard error is then .03. With .07, too little would be deducted for a true
-autocorrelation of .5."""
+learned. Its standard error is then .03. With a standard error of .07, too little would be deducted
+for a true autocorrelation of .5."""
 
 OUTLYING = 5.0
 """Difference of two neighbours, in robust deviations, above which it counts as a change or a spike
@@ -33,7 +33,7 @@ nights, and cached results stay valid."""
 
 
 def learned_autocorrelation(collection: Sequence[Floats]) -> float | None:
-    """Return the correlation of neighbouring positions of a machine, from 0 to 0.9.
+    """Return the correlation of neighbouring positions in a machine's series, from 0 to 0.9.
 
     Pass it to :func:`detect` as ``autocorrelation``. In an autoregression of order one with the
     coefficient phi, the squared differences at lag two are 1 + phi times those at lag one, whatever

@@ -29,7 +29,7 @@ positions is a third of that of replicates."""
 PRIOR_DEGREES = 20.0
 """Degrees of freedom of the prior: the weight of the scatter of 22 positions. At 10, a step of 10 %
 at the start of five positions with a noise of 2 % is found in .88 of ladders instead of .94; at 40,
-ladders whose positions differ as much as their replicates alarm a third more often."""
+ladders whose positions differ as much as their replicates raise a third more false alarms."""
 
 DOUBTED_DEGREES = 5.0
 """Degrees of freedom of the prior if the scatter exceeds it. The scatter then has more weight: an
@@ -49,8 +49,9 @@ certain by this factor (von Neumann, Annals of Mathematical Statistics 12, 1941)
 def is_replicated(counts: Floats | Ints) -> bool:
     """Whether a series has enough repeated measurements to separate noise from level.
 
-    counts: replicates (positions,). This needs extra values for half of the positions, and at least
-    two: with fewer, the noise between replicates is known less well than that between positions.
+    counts: (positions,) number of replicates. The values beyond the first of each position must be
+    at least half as many as the positions, and at least two: with fewer, the noise between
+    replicates is known less well than that between positions.
     """
     return float(np.sum(counts)) - len(counts) >= max(2.0, len(counts) / 2.0)
 
@@ -105,9 +106,10 @@ def moderate(
 ) -> tuple[Number, Number]:
     """Estimate the variance between positions by combining a prior with the observed scatter.
 
-    The arguments are numbers or arrays. within, within_degrees: mean square between replicates.
-    size: mean replicates of a position. scatter, between: sum of squares of positions around their
-    levels, and its degrees of freedom. Returns the variance and its degrees of freedom.
+    The arguments are numbers or arrays. within, within_degrees: mean square between replicates, and
+    its degrees of freedom. size: mean number of replicates of a position. scatter, between: sum of
+    squares of positions around their levels, and its degrees of freedom. Returns the variance and
+    its degrees of freedom.
     """
     prior = within * (1.0 + size * PRIOR_RATIO)
     # The prior is no more certain than the within variance that it multiplies.
@@ -124,9 +126,10 @@ moderated = compiled(moderate)
 
 
 def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
-    """Sum of squares and degrees of freedom of the positions after each possible end of a split.
+    """Return the sum of squares and its degrees of freedom after each possible end of a split.
 
-    The sums are of differences of neighbours, because a further change affects only one of them.
+    The sums are of differences between neighbouring positions, because a further change affects
+    only one of them.
     """
     gaps = 1.0 / replicates.counts[:-1] + 1.0 / replicates.counts[1:]
     steps = np.concatenate((np.diff(replicates.means) ** 2 / gaps, [0.0]))
@@ -138,8 +141,8 @@ def _beyond(replicates: Replicates, kappa: Ints) -> tuple[Floats, Floats]:
 def best_split(replicates: Replicates, floor: float, phi: float = 0.0) -> Split:
     """Find the most significant split of a series, with a p-value corrected for the selection.
 
-    The correction is Bonferroni's, over all pairs of a split tau and an end kappa. Needs replicates
-    and at least two positions. phi: known autocorrelation of the positions.
+    The correction is Bonferroni's, over all pairs of a split tau and an end kappa of its right
+    side. Needs replicates and at least two positions. phi: known autocorrelation of the positions.
     """
     count = len(replicates.counts)
     tau, kappa = (a + 1 for a in np.triu_indices(count, k=1))

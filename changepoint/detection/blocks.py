@@ -120,7 +120,7 @@ def _scanned(
     best: float,
     at: int,
 ) -> tuple[float, int]:
-    """Return the best of a known split and the splits at some places; the earlier of equal ones.
+    """Return the best of a known split and the splits at given places; of equals, the earliest.
 
     whole: start and stop of the stretch, and its mean. places: first and last place, and the step
     between them. best, at: gain and place of the known split. Gains omit the factor stop - start.

@@ -40,7 +40,7 @@ SMALLEST_PVALUE = 1e-300
 
 
 def limit(positions: int, alarms_per_1000: float) -> float:
-    """Return the strength at which an unchanged series raises this many alarms per night."""
+    """Return the strength at which an unchanged series raises this many alarms per 1000 nights."""
     return _limit(min(max(positions, 1), int(LENGTHS[-1])), alarms_per_1000)
 
 

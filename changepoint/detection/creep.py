@@ -6,8 +6,9 @@ logarithms of the positions' means, beside a step at each change that was report
 Student's t compares the slope with the noise around the fit. A reported step that the slope alone
 explains better is no step: a long enough creep looks like one in its middle. The noise is moderated
 by that between replicates (between_positions.py), and neighbours are assumed to depend on one
-another more than they seem to. The size is that of the newest positions against those at the
-anchor, without the reported steps. ``docs/internals/statistics.md`` has the error rates.
+another more than they seem to. The size of a creep is the level of the newest positions relative to
+that at the anchor, without the reported steps. ``docs/internals/statistics.md`` has the error
+rates.
 
 All figures are linear in the means, so their intervals follow from one variance, and the
 contributions of the revisions sum to the whole.
@@ -36,14 +37,15 @@ FEWEST_REPLICATED = 6
 """Fewest positions of a series with replicates."""
 
 FEWEST_SINGLE = 10
-"""Fewest positions of a series of single values, whose noise is what remains around the fit."""
+"""Fewest positions of a series of single values, whose noise is estimated from the scatter around
+the fit."""
 
 FEWEST_DEGREES = 4
 """Fewest degrees of freedom that the fit must leave."""
 
 SHORT, LONG = 8.0, 20.0
 """Positions of a short and of a long series. In between, the limit and the assumed dependence move
-from one to the other, so that a growing creep stays found."""
+from one to the other, so that a creep, once found, stays found while the series grows."""
 
 LIMIT_SHORT, LIMIT_LONG = 5e-4, 2e-5
 """Largest p-value of one search. A stable line is searched again with each position, and a false
@@ -63,7 +65,7 @@ SHARE, MOST_POSITIONS = 10, 10
 most of ten."""
 
 CLIPPINGS = 3
-"""Times that residuals are clipped and the line is fitted again."""
+"""Number of times that residuals are clipped and the line is fitted again."""
 
 FEWEST_CLIPPED = 10
 """Fewest positions whose outliers are clipped: the scatter of fewer is too uncertain."""
@@ -95,11 +97,11 @@ class Creep:
 
     anchor, position: labels of the first and the newest position. before: level at the anchor.
     after: level of the newest positions without the reported steps, both in the unit of the values.
-    effect: (after - before) / before, with its 95 % interval. pvalue: of the slope, in one search.
-    absorbed: labels of reported changes that count as part of the creep, because a slope explains
-    them better than a step. contributions: the revisions with the largest contributions, in the
-    order of the line, and all reported steps. remainder: the contribution of all other revisions:
-    together with the listed contributions, without the steps, it sums to ``effect``.
+    effect: (after - before) / before, with its 95 % interval. pvalue: p-value of the slope in one
+    search. absorbed: labels of reported changes that count as part of the creep, because a slope
+    explains them better than a step. contributions: the revisions with the largest contributions,
+    in the order of the line, and all reported steps. remainder: the contribution of all other
+    revisions: together with the listed contributions, without the steps, it sums to ``effect``.
     """
 
     anchor: Position
@@ -138,7 +140,7 @@ def creep(
             the reported improvements must also be at least this large; otherwise the improvements
             have made up for the creep, and none is returned.
         better: the good direction of the level. A creep is a change in the other direction.
-        most: how many revisions are listed, those that changed most.
+        most: maximum number of revisions to list; those that changed most are listed.
 
     Returns:
         The creep, or None if there is none, the series is too short, or a value is not positive.
@@ -278,7 +280,7 @@ class _Fit:
         return float(stdtrit(self.degrees, 0.5 + CONFIDENCE / 2.0)) * self._error(weights)
 
     def pvalue(self, sign: float) -> float:
-        """Return the probability of so steep a slope in the direction ``sign`` by chance alone."""
+        """Return the probability of so steep a slope in the direction ``sign`` by chance."""
         slope = self.design.weights(1)
         return float(stdtr(self.degrees, -sign * float(slope @ self.means) / self._error(slope)))
 
@@ -287,8 +289,8 @@ class _Fit:
     ) -> tuple[tuple[PositionShare, ...], tuple[float, Interval]]:
         """Return the largest contributions to the creep, and the remainder with its interval.
 
-        scale: factor from a change of the logarithm to a relative effect, so that effects can be
-        added. most: how many revisions to list.
+        scale: factor that converts a change of the logarithm to a relative effect, so that effects
+        can be added. most: maximum number of revisions to list.
         """
 
         def scaled(weights: Floats) -> tuple[float, Interval]:
@@ -296,7 +298,7 @@ class _Fit:
             return scale * value, (scale * (value - margin), scale * (value + margin))
 
         def difference(at: int) -> Floats:
-            """Return the weights of the means in the change at a position, without a step there."""
+            """Return weights of the means whose sum is the change at a position, less its step."""
             weights = np.zeros(len(self.means))
             weights[at], weights[at - 1] = 1.0, -1.0
             for number, step in enumerate(self.steps):
@@ -439,8 +441,8 @@ def _clipped(
 def _dependence(residuals: Floats, fitted: int, late: float) -> float:
     """Return the autocorrelation of the residuals, corrected for bias, plus a safety margin.
 
-    The bias around a fit with s figures is - s (1 + 3 phi) / n (Marriott and Pope, Biometrika 41,
-    1954). fitted: number s of fitted figures. late: factor of the result, from 0 for a short series
+    The bias around a fit with s parameters is - s (1 + 3 phi) / n (Marriott and Pope, Biometrika
+    41, 1954). fitted: number s of parameters. late: factor of the result, from 0 for a short series
     with replicates, where no dependence is assumed, to 1.
     """
     count = len(residuals)
@@ -451,7 +453,7 @@ def _dependence(residuals: Floats, fitted: int, late: float) -> float:
 
 
 def _ends(counts: Floats) -> tuple[Floats, Floats]:
-    """Return the weights of the means in the change since the anchor, and in the anchor's level."""
+    """Return weights of the means: for the change since the anchor, and for the anchor's level."""
     count = len(counts)
     wanted = max(math.ceil(RUNS / float(np.median(counts))), count // SHARE)
     block = min(wanted, MOST_POSITIONS, count // 3)

@@ -50,8 +50,8 @@ LADDER = 20
 other series."""
 
 LEEWAY = 2.0
-"""Factor for clipping means of replicates, relative to single values: spikes among replicates have
-already been clipped."""
+"""Factor of the clipping limit for means of replicates, relative to that for single values: spikes
+among the replicates have already been clipped."""
 
 REPEATS = 0.5
 """Share of equal neighbours from which values count as quantised: the deviation is then at least
@@ -62,7 +62,7 @@ Known = tuple[float, float, float, float, float]
 ``doubted``, ``phi`` and ``trust`` of :class:`scan.Sizes`."""
 
 UNKNOWN: Known = (0.0, 0.0, 0.0, -1.0, 1.0)
-"""Nothing is known of the noise: the values are single ones, and their autocorrelation is
+"""Nothing is known of the noise: the series has no replicates, and its autocorrelation is
 estimated."""
 
 
@@ -112,10 +112,10 @@ def _replicated(series: GroupedSeries, request: Request) -> MethodResult:
 
 
 def _prior(replicates: Replicates) -> tuple[float, float, float]:
-    """Return the noise of a position as its replicates show it: ``prior``, ``sure``, ``doubted``.
+    """Return ``prior``, ``sure`` and ``doubted`` of :class:`scan.Sizes`, from the replicates.
 
-    The estimate equals that of the position test of a ladder, so the noise of a line is the same on
-    both sides of ``LADDER``.
+    The position test of a ladder uses the same estimate, so the noise does not jump when a line
+    grows beyond ``LADDER`` positions.
     """
     within, degrees = replicates.within()
     size = float(np.mean(replicates.counts))
@@ -239,7 +239,7 @@ def searched(
     """Find changes, as :func:`changes` does, in values that :func:`prepared` has clipped.
 
     y: (n,) clipped values. sums: their running sums. noise: robust deviation of the values, and
-    share of clipped ones. known: what else is known of the noise. memo, inner: cached stretches and
+    share of clipped ones. known: what else is known of the noise. memo: cached stretches. inner:
     inner intervals.
     """
     scale, share = noise
@@ -257,9 +257,9 @@ def searched(
 
 @compiled
 def _with_next(y: Floats, sums: Sums, edges: Ints, least: int, memo: Memo) -> tuple[Ints, float]:
-    """Return the found changes with the best rejected split, and the remaining squared error.
+    """Return the edges with the best rejected split added, and the remaining squared error.
 
-    The rejected split may be a change; without it, the noise would then be overestimated.
+    The rejected split may be a change; if it were left out, the noise would then be overestimated.
     """
     best = 0.0
     at = -1

@@ -130,7 +130,7 @@ def innovations(values: Floats, middles: Floats, edges: Ints, scale: float) -> F
 def replicate_deviations(values: Floats, offsets: Ints) -> tuple[Floats, Ints, Floats]:
     """Return by how much each replicate differs from the median of its position.
 
-    There is one deviation less than replicates. Of an odd number of replicates, one is the median
+    There is one fewer deviation than replicates. Of an odd number of replicates, one is the median
     itself, and its deviation of 0 is left out. Of an even number, the two in the middle have equal
     deviations, and one deviation times the square root of 2 replaces both (Hines and O'Hara Hines,
     Biometrics 56, 2000).

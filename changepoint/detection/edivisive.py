@@ -29,13 +29,15 @@ from changepoint.seed import own_seed
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 NIGHTS_PER_LADDER = 10
-"""Nights whose alarms one search of a replicated series may spend. A ladder is measured at once,
-and its ten or so positions represent the nights that could have raised an alarm."""
+"""Number of nights whose alarm budget one search of a replicated series may spend. A ladder is
+measured at once, and its ten or so positions represent the nights that could have raised an
+alarm."""
 
 NIGHTS_PER_SERIES = 2
-"""Nights whose alarms one search of a series without replicates may spend. Such a series is
-searched again every night, and some of the nights' alarms repeat that of the night before: with two
-nights, the measured rate of new alarms is near the budget; with three it exceeds the budget."""
+"""Number of nights whose alarm budget one search of a series without replicates may spend. Such a
+series is searched again every night, and some of the nights' alarms repeat that of the night
+before: with two nights, the measured rate of new alarms is near the budget; with three it exceeds
+the budget."""
 
 PERMUTATION_LIMIT = 0.01
 """Limit of the permutation's p-value with replicates. It cannot be as small as the alarm
@@ -45,8 +47,8 @@ the step. The position test is held to the alarm probability instead. Ladders of
 
 EXCEEDING = 5
 """Number of permuted maxima, including the observed one, that a p-value at the limit is computed
-from. It decides how many permutations are made. With five, randomness changes p there by less than
-half, and a night's search still ends."""
+from. It decides how many permutations are made. With five, randomness changes such a p-value by
+less than half, and the searches still fit in a night."""
 
 MIN_PERMUTATIONS = 1_999
 """Minimum number of permutations: with fewer, randomness changes the p-value too much."""
@@ -54,10 +56,10 @@ MAX_PERMUTATIONS = 99_999
 """Maximum number of permutations: with more, the search of a night takes too long."""
 
 ENUMERATED = 400_000
-"""Maximum number of arrangements for an exact p-value from all of them, which takes .2 s. Where the
-exact p-value is near the limit, random draws would decide by chance: of five positions of two
-replicates, two against three have p = 2/210 at a limit of .01. Four positions of three replicates
-have 369,600 arrangements."""
+"""Maximum number of arrangements that are all enumerated for an exact p-value, which takes .2 s.
+Where the exact p-value is near the limit, random draws would decide by chance: of five positions of
+two replicates, two against three have p = 2/210 at a limit of .01. Four positions of three
+replicates have 369,600 arrangements."""
 
 WINDOW = 400
 """Positions searched at once, because the cost is quadratic. Longer stretches are searched in

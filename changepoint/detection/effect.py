@@ -47,8 +47,8 @@ class SegmentedSeries:
     """A series that is cut into segments at its changes, with the noise around them.
 
     edges: (segments + 1,) ordinals of positions. levels: of the segments. effects: (changes, 2)
-    bounds of the relative change. places: (changes, 2) first and last position that may start the
-    right segment. noise: around the levels.
+    bounds of the relative change. places: (changes, 2) first and last position at which the right
+    segment may begin. noise: the noise around the levels.
     """
 
     edges: Ints
@@ -63,7 +63,7 @@ class Means:
     """One value for each position: the mean of its replicates after clipping outliers.
 
     means: (positions,). squares: (positions,) sum of squares of the replicates around each mean.
-    moved: (positions,) number of clipped replicates. Both are empty where every position is one
+    moved: (positions,) number of clipped replicates. Both are empty if every position has one
     value.
     """
 
@@ -102,7 +102,10 @@ class Means:
         return [level.level for level in _levels(series, table)]
 
     def _table(self, series: GroupedSeries, ordered: Floats, edges: Ints) -> Floats:
-        """Return the statistics except gaps. ordered: the means, sorted inside segments."""
+        """Return the statistics of the segments, without gaps.
+
+        ordered: the means, sorted inside segments.
+        """
         inner = (self.squares, self.moved)
         return effect_kernels.segments(self.means, inner, series.offsets, ordered, edges)
 

@@ -371,5 +371,5 @@ def places(
 
 @compiled
 def _dependence(phi: float, distance: int) -> float:
-    """Return how much correlation between neighbours widens the interval of a change's place."""
+    """Return the factor by which correlation of neighbours widens the interval of a place."""
     return mean_factor(phi, float(distance)) if distance > 0 else 1.0

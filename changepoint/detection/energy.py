@@ -31,7 +31,7 @@ def maximum(values: Floats, offsets: Ints) -> tuple[float, int, int]:
     Returns (Q, tau, kappa).
 
     values: (n,), offsets: (positions + 1,). The sides are the positions [0, tau) and [tau, kappa):
-    with a free right end, a temporary change of level does not hide itself. (0, 0, 0) if no split
+    because the right end is free, a temporary change of level is found, too. (0, 0, 0) if no split
     leaves enough values on both sides.
     """
     count = len(offsets) - 1

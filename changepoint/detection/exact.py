@@ -23,7 +23,7 @@ def exact_effect(before: float, after: float) -> float:
 
 
 def is_exact_change(effect: float, *, floor: float, min_effect: float) -> bool:
-    """Whether two exact values differ by more than the floor and the smallest effect asked for."""
+    """Whether a relative difference of exact values exceeds the floor and the smallest effect."""
     return abs(effect) > floor and abs(effect) >= min_effect
 
 

@@ -1,8 +1,8 @@
 """Hunter's change detection: the methods "hunter" and "hunter-corrected".
 
 "hunter" returns the indices of Apache Otava 0.8.0, the engine that continues Hunter (arXiv
-2301.03034), including its defects. "hunter-corrected" is the same search with those defects fixed
-that decide which changes are reported. ``docs/internals/hunter.md`` describes both.
+2301.03034), including its defects. "hunter-corrected" is the same search without the defects that
+affect which changes are reported. ``docs/internals/hunter.md`` describes both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from changepoint.detection.method import FoundChange, MethodResult, Request
 from changepoint.series import LARGEST, RESOLUTION, Floats, GroupedSeries, Ints
 
 WINDOW = 50
-"""Values in a window, Otava's default."""
+"""Number of values in a window: Otava's default."""
 
 PVALUE_PER_ALARM = 0.002
 """Limit of the p-value, divided by ``alarms_per_1000``: the default budget of 0.5 gives Otava's
@@ -28,8 +28,8 @@ default limit of .001. The limit scales with the budget; Hunter's actual alarm r
 (docs/internals/hunter.md)."""
 
 STRICT, LOOSE = 0.05, 0.5
-"""Thresholds of the limit: a candidate may have ten times the p-value of a change if the limit is
-below the first, twice if it is below the second, and otherwise no more."""
+"""Thresholds of the p-value limit. The limit of the first pass is ten times as large if the limit
+is below the first threshold, twice as large if it is below the second, and otherwise the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ def points(
     Values are (n,).
 
     Args:
-        values: one-dimensional. Otava replaces a missing value by the one before (the one after, at
-            the start), and its index may be that of a repeated value; the corrected variant leaves
-            missing values out.
-        window: values of the series in which a change is first searched.
+        values: one-dimensional. Otava replaces a missing value by the one before it (at the start,
+            by the one after it), so a reported index may be that of a missing value; the corrected
+            variant leaves missing values out.
+        window: number of values in a window of the first pass.
         max_pvalue: the p-value of a reported change is below this limit. The t-test ignores the
             selection of the split, except in the corrected variant.
-        min_magnitude: relative change, as a fraction of the lower level, that a reported change
-            exceeds.
+        min_magnitude: a reported change is larger than this, as a fraction of the lower level.
         corrected: see ``docs/internals/hunter.md``.
 
     Raises:
-        ValueError: an argument is out of range, or a value is beyond 1e300. One sentence.
+        ValueError: an argument is out of range, or a value is beyond 1e300. The message is one
+            sentence.
     """
     values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1:
@@ -139,9 +139,10 @@ def _find(series: GroupedSeries, request: Request, *, corrected: bool) -> Method
 def reported(found: Points, places: Ints) -> tuple[FoundChange, ...]:
     """Convert Hunter's points to changes between measured positions, in order.
 
-    places: (positions,) indices of the measured positions. A point at a repeated value moves to the
-    next measured position; of several points there, the most significant counts. Points after the
-    last or before the first position are dropped. A p-value of nan (nothing differs) is 1.
+    places: (positions,) indices of the measured positions. A point at a filled-in value moves to
+    the next measured position; of several points there, the most significant counts. Points after
+    the last or before the first position are dropped. A p-value of nan (all values are equal)
+    becomes 1.
     """
     changes: dict[int, float] = {}
     ats = np.searchsorted(places, found.indices).tolist()

@@ -48,9 +48,8 @@ def leaf_sum(values: Floats) -> float:
 def total(values: Floats) -> float:
     """Return the sum of contiguous values, equal to that of ``numpy.sum`` to the last bit.
 
-    numpy halves long arrays at a multiple of eight and adds the halves. This implementation uses
-    its own stack: a part is summed, or replaced by its halves, and equal depths are added on the
-    way up.
+    numpy halves long arrays at a multiple of eight and adds the halves. This implementation does
+    the same with a stack instead of recursion.
     """
     if len(values) <= LEAF:
         return leaf_sum(values)
@@ -151,9 +150,10 @@ def best_split(
     """Return the split of a window with the largest energy statistic Q, and that statistic.
 
     rows: [i, j] is the sum of |x_i - x_k| over k in i + 1 .. j + 1. columns: [j] is the sum of |x_k
-    - x_j+1| over k up to j. distances: |x_i - x_j|. All are of the whole window: cutting out the
-    interval costs less than summing again, and rounds as in Otava. Of equal Q, the split with the
-    smaller left side and then the smaller right side is returned. scratch: (window, window).
+    - x_j+1| over k up to j. distances: |x_i - x_j|. All are of the whole window: subtracting what
+    is outside an interval costs less than summing again, and rounds as in Otava. Of equal Q, the
+    split with the smaller left side and then the smaller right side is returned. scratch: (window,
+    window).
     """
     start, stop = bounds
     size = stop - start - 1
@@ -281,7 +281,8 @@ def compare(
 
     Returns t, the number of values tested and the magnitude, each (k,).
 
-    points: (m,) the first values after changes, in order. which: (k,) places in ``points``.
+    points: (m,) indices of the first values after changes, in order. which: (k,) indices into
+    ``points`` of the changes to test.
     """
     t = np.empty(len(which))
     counts = np.empty(len(which), dtype=np.int64)

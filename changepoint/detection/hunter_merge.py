@@ -23,9 +23,9 @@ def merge(
 ) -> tuple[Ints, Floats]:
     """Drop insignificant candidate changes; return the remaining ones and their p-values.
 
-    values: (n,) finite. candidates: (m,) first values after possible changes. corrected: test both
-    neighbours of a dropped point again (Otava tests the next two instead), divide variances by n -
-    1, and multiply p-values by the number of possible places of the change.
+    values: (n,) finite. candidates: (m,) indices of the first values after possible changes.
+    corrected: test both neighbours of a dropped point again (Otava tests the next two instead),
+    divide variances by n - 1, and multiply p-values by the number of possible places of the change.
     """
     points = candidates
     degrees_lost = int(corrected)

@@ -38,8 +38,8 @@ def critical(limit: float, window: int) -> Floats:
     Returns (window + 1,).
 
     The p-value falls as |t| grows, so comparing |t| compares p-values, and the kernel needs no
-    distribution. Bisection runs over the bits of a double, which are in the order of the doubles.
-    The result is infinite for at most two values, whose p-value counts as 1.
+    distribution. Bisection runs over the bit patterns of doubles, which as integers have the order
+    of the doubles. The result is infinite for at most two values, whose p-value counts as 1.
     """
     degrees = np.arange(1.0, window - 1.0)
     low = np.zeros(len(degrees), dtype=np.int64)

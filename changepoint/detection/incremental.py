@@ -41,7 +41,8 @@ from changepoint.series import (
 )
 
 BLOCK = 64
-"""Number of new values from which everything is recomputed, which is simpler and soon faster."""
+"""With at least this many new values, the whole series is searched again: simpler, and faster for
+more values still."""
 
 
 _Known = tuple[float, int, int, int]
@@ -149,8 +150,8 @@ def _resume(
 ) -> tuple[Ints, Floats, _Known]:
     """Search a series whose first ``former`` values were searched before in the same unit.
 
-    least: minimum values of a side; as a constant here, it would recompile every kernel below.
-    Returns places, strengths, and the state for the next call.
+    least: minimum values of a side; it is an argument because, as a constant, it would have every
+    kernel compiled again. Returns places, strengths, and the state for the next call.
     """
     former_scale, equal, moved, far = known
     values, y = room.values[:n], room.y[:n]

@@ -1,4 +1,4 @@
-"""Intervals inside a series that are searched by themselves, which finds temporary changes."""
+"""Intervals inside a series, each searched separately in order to find temporary changes."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from changepoint.jit import compiled
 from changepoint.series import Floats, Ints
 
 Memo = tuple[Ints, Floats, Floats]
-"""The cache: keys (slots, 3), each the start, the stop and the length of the series at that time;
-answers (slots, 5); and the blocks of the series."""
+"""The cache: keys (slots, 3), each the start and the stop of a stretch, and the length of the
+series when it was cached; answers (slots, 5); and the blocks of the series."""
 
 PROBES = 8
 """Slots to try for a stretch; if all of them hold other stretches, the first one is overwritten."""

@@ -174,7 +174,7 @@ def shuffled_maxima(score: Floats, offsets: Ints, shuffles: int, seed: int) -> F
 def split(score: Floats, offsets: Ints, shuffles: int, seed: int) -> tuple[float, int, bool]:
     """Find the best common split of many series, and test it by shuffling their rows.
 
-    Returns the p-value, tau, and whether the series move together.
+    Returns the p-value, the position tau of the split, and whether the series move together.
     """
     series = score.shape[1]
     room = np.zeros((2, series)), np.zeros((2, series))

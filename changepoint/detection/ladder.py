@@ -1,10 +1,10 @@
 """Changes in a ladder (a short series of single values), with noise learned from other series.
 
-Ten releases, each measured once, are too few to estimate a noise from and to find changes with it.
-But one machine measured forty steps of each release. Their noise is pooled: the variance of a
-series is moderated by that of all (Smyth, Statistical Applications in Genetics and Molecular
-Biology 3, 2004), and its scale comes from differences of neighbours, most of which are noise even
-in a series with several changes.
+Ten releases, each measured once, are too few values to estimate the noise and find changes as well.
+But the same runs measured, for example, forty steps of each release. Their noise is pooled: the
+variance of a series is moderated by that of all (Smyth, Statistical Applications in Genetics and
+Molecular Biology 3, 2004), and its scale comes from differences of neighbours, most of which are
+noise even in a series with several changes.
 
 The best segmentation of a series is then found by dynamic programming (Jackson et al., IEEE Signal
 Processing Letters 12, 2005), and each of its changes must pass Student's t. Noise with two modes
@@ -36,12 +36,13 @@ from changepoint.seed import own_seed, shuffle
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 LONGEST = 30
-"""Most positions of a ladder. The scan of longer series estimates their noise by itself."""
+"""Maximum number of positions of a ladder. The scan of a longer series estimates its noise from
+that series alone."""
 
 EFFICIENCY = 0.33
 """Degrees of freedom of a difference of neighbours, when the variance comes from the median of
 their magnitudes. Simulated in normal noise: .41 at 10 positions, .38 at 14, .34 at 30; the value is
-below all of these, so that short ladders do not claim to know more."""
+below all of these, so that the noise of short ladders does not seem too certain."""
 
 MOST_DEGREES = 40.0
 """Maximum degrees of freedom of the pooled noise. Even if the series of a table look equally noisy,
@@ -61,11 +62,11 @@ seventh."""
 
 
 def shared_noise(rows: Sequence[Sequence[float | None] | Floats]) -> list[SharedNoise | None]:
-    """Return the noise of each series from that of all, for ``noise`` of :func:`detect`.
+    """Estimate the noise of each series from all series, for ``noise`` of :func:`detect`.
 
     rows: the values of series that the same runs measured in one metric, single values in order;
-    None and nan are missing. Lengths may differ. The noise of a series with a value that is not
-    positive is None, and it takes no part.
+    None and nan are missing. Lengths may differ. The result is None for a series with a value that
+    is not positive, which does not contribute to the noise of others.
     """
     logs = [_logarithms(np.array(row, dtype=np.float64)) for row in rows]
     known = [row for row in logs if row is not None and len(row) > MIN_VALUES]
@@ -104,7 +105,7 @@ def position_values(series: GroupedSeries) -> Floats:
 
 
 def probability_of(request: Request) -> float:
-    """Return the probability of a false change that one search of a ladder may have."""
+    """Return the probability with which one search of a ladder may find a false change."""
     return request.alarms_per_1000 / 1000.0 * NIGHTS_PER_LADDER
 
 
@@ -126,7 +127,7 @@ def _changes(
 
 
 def ordered(values: Floats, edges: Ints, pvalues: Floats, seed: int) -> list[FoundChange]:
-    """Return the changes of a ladder, or none if the values could be in any order."""
+    """Return the changes of a ladder, or none if the order of its values may be random."""
     if not len(pvalues):
         return []
     order = order_pvalue(values, ORDERS, own_seed(seed, values))
@@ -223,7 +224,9 @@ def _segmented(values: Floats, penalty: float) -> Ints:
 def pvalues_of(
     values: Floats, edges: Ints, scale: float, degrees: float, phi: float = 0.0
 ) -> Floats:
-    """The two-sided p-value of each change, corrected for its place: (segments - 1,).
+    """The two-sided p-value of each change, corrected for the choice of its place.
+
+    Returns (segments - 1,).
 
     phi: known autocorrelation.
     """

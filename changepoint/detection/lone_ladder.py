@@ -20,10 +20,10 @@ from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 FEWEST = 8
-"""Fewest positions of a ladder: with less, no order of the values is rare enough."""
+"""Fewest positions of a ladder: with fewer, no order of the values is rare enough."""
 
 PER_CHANGE = 3
-"""Fewest positions for each change: with less, the segments leave no noise to compare with."""
+"""Fewest positions for each change: with fewer, the segments are too short to show the noise."""
 
 UNKNOWN = 1.06
 """Smallest step that is found without known noise, divided by the smallest one with it; simulated:
@@ -31,7 +31,7 @@ UNKNOWN = 1.06
 
 
 def find(series: GroupedSeries, request: Request) -> MethodResult:
-    """Find the changes of a ladder by itself. Values at the same position are averaged first."""
+    """Find the changes of a ladder without known noise, after averaging values of a position."""
     values = ladder.position_values(series)
     probability = ladder.probability_of(request)
     needs = partial(_needed, len(values), probability)
@@ -46,7 +46,7 @@ def _needed(positions: int, probability: float, tails: float, behind: int) -> fl
 
 
 def _changes(values: Floats, probability: float, request: Request) -> list[FoundChange]:
-    """Return the changes of the segmentation with the most changes that all are significant."""
+    """Return the changes of the segmentation with the most changes that are all significant."""
     phi = request.autocorrelation or 0.0
     segmentations, errors = _segmentations(values, len(values) // PER_CHANGE)
     for changes in range(len(errors) - 1, 0, -1):

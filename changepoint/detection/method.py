@@ -34,8 +34,9 @@ class Request:
     """What a caller asks of a search: confidence, smallest effect, seed and shared noise.
 
     alarms_per_1000: the caller's budget. min_effect: smallest relative change that matters. seed:
-    of the random numbers. noise: noise of a value, if it is known from series of the same runs.
-    autocorrelation: of neighbouring positions, if it is known from other series of the machine.
+    seed of the random numbers. noise: noise of a value, if it is known from series of the same
+    runs. autocorrelation: correlation of neighbouring positions, if it is known from other series
+    of the machine.
     """
 
     alarms_per_1000: float
@@ -49,9 +50,9 @@ class Request:
 class MethodResult:
     """The changes found by a method, and the evidence that it requires.
 
-    found: the changes in order. alarm_probability: of one search in an unchanged series. needs:
-    returns the smallest step that this method finds in such a series. noise: the noise that the
-    search used, if it was not estimated from the series alone.
+    found: the changes in order. alarm_probability: probability of a false alarm in one search of an
+    unchanged series. needs: function that returns the smallest step that this method finds in such
+    a series. noise: the noise that the search used, if it was not estimated from the series alone.
     """
 
     found: tuple[FoundChange, ...]
@@ -64,9 +65,9 @@ class MethodResult:
 class Method:
     """A detection method: it takes a series and a request, and returns the changes found.
 
-    find: searches a series with the parameters of a request. filters: whether the method itself
-    leaves out small changes; otherwise the caller does. spreads: whether the caller also searches
-    for changes of spread, which then have their share of the budget.
+    find: function that searches a series with the parameters of a request. filters: whether the
+    method itself leaves out small changes; otherwise the caller does. spreads: whether the caller
+    also searches for changes of spread, which then have their share of the budget.
     """
 
     find: Callable[[GroupedSeries, Request], MethodResult]

@@ -38,7 +38,7 @@ FEWEST = 40
 
 PROOF = 25.0
 """Required value of twice the log likelihood ratio of two modes against one. 1 % of normal series
-reach 12; bimodal ones of 60 values with modes four deviations apart have 25."""
+reach 12; series of 60 values with two modes four deviations apart reach 25."""
 
 SEPARATION = 2.5
 """Minimum distance of the modes in deviations. Closer modes act like noise with one mode, which
@@ -158,9 +158,10 @@ def _mixture(counts: Floats) -> tuple[float, float, float, float, float]:
 def _set_odds(at: Floats, middle: float, slope: float, odds: Floats) -> None:
     """Compute how much likelier each value is in the upper mode than in the lower one.
 
-    at: (BINS,) middles of bins. middle: between the modes. slope: their distance by their variance.
-    The logarithm is linear, so from bin to bin the odds grow by a factor. Going outwards from the
-    middle, the odds may correctly end at 0 or at infinity, but must not start there.
+    at: (BINS,) middles of bins. middle: the middle between the modes. slope: their distance divided
+    by their variance. The logarithm of the odds is linear, so from bin to bin the odds grow by a
+    constant factor. Going outwards from the middle, the odds may correctly end at 0 or at infinity,
+    but must not start there.
     """
     width = 2.0 * RANGE / BINS
     first = min(max(int((middle + RANGE) / width), 0), BINS - 1)
@@ -174,7 +175,7 @@ def _set_odds(at: Floats, middle: float, slope: float, odds: Floats) -> None:
 
 @compiled
 def _second(x: float, modes: Modes) -> tuple[float, float]:
-    """Return the log density of a distance from the level, and its probability of the second mode.
+    """Return the log density of a distance from the level, and the second mode's probability.
 
     Beyond ``CLIP`` deviations from both modes the density is constant: a spike that was clipped for
     the noise of both modes together may still be far out for one.

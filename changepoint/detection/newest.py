@@ -45,8 +45,9 @@ def find(
 ) -> FoundChange | None:
     """Find the best change at one of the newest positions; None if none is significant.
 
-    replicates: of the positions after clipping. ats: ascending positions, before the newest, where
-    the level changes. alarm_probability: of one night.
+    replicates: means and scatter of the positions after clipping. ats: ascending positions, before
+    the newest, where the level changes. alarm_probability: probability of a false alarm in one
+    night.
     """
     values = replicates.means
     edges = [0, *ats, series.positions]
@@ -83,7 +84,7 @@ def find(
 
 
 def _agreed(series: GroupedSeries, levels: Floats) -> Floats:
-    """Return by how much all values of each position agree to differ from the level.
+    """Return, by position, the smallest difference of its values from the level.
 
     The result is the smallest difference if all differences of a position have one sign, and
     otherwise 0. levels: (values,). Returns (positions,).

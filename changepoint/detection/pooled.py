@@ -5,7 +5,7 @@ the same runs is not. The group is searched as one: :mod:`changepoint.detection.
 split of all series by shuffling their rows together, which preserves the dependence between the
 series.
 
-What is a row depends on the series. Without replicates, or from ``MANY_POSITIONS`` positions on, a
+What a row is depends on the series. Without replicates, or from ``MANY_POSITIONS`` positions on, a
 row is a position, with the means of its replicates. In a shorter ladder with replicates a row is a
 run, with one replicate of every series. Runs of one position are not independent of each other, so
 a second test (:mod:`changepoint.detection.between_positions`) checks whether the split exceeds the
@@ -76,11 +76,11 @@ def pooled(
             index were measured in the same run. None and nan are missing.
         positions: as in ``detect``, shared by all series.
         alarms_per_1000: as in ``detect``, for the group as a whole.
-        seed: of the shuffles.
+        seed: seed of the random shuffles.
 
     Raises:
         ValueError: the series are not of one length, or ``detect`` would reject the values, the
-            positions or an option. One sentence.
+            positions or an option. The message is one sentence.
     """
     if not 0.0 < alarms_per_1000 < 1000.0 / NIGHTS_PER_LADDER:
         raise ValueError(f"alarms_per_1000 must be above 0 and below 100, not {alarms_per_1000}")

@@ -23,8 +23,7 @@ POWER = float(ndtri(0.8))
 """Quantile of the normal distribution at a power of 80 %."""
 
 FRESH = 5
-"""Number of positions after a fresh step. In a series of less than ten positions, it is half of
-them."""
+"""Number of positions after a fresh step; in a series of fewer than ten positions, half of them."""
 
 ANYWHERE = (2.2, 2.0, 1.42, 1.27, 1.18, 1.18, 1.18)
 """Step sizes that the default search needs at ``LENGTHS``, relative to its limit as a Student's t.
@@ -42,8 +41,8 @@ three quarters of a step, and the rest must exceed the guard against ramps."""
 
 
 Needs = Callable[[float, int], float]
-"""Returns the step that is found from the tail share of the noise and the positions after it: in
-standard errors, infinite if none is found there."""
+"""Returns the smallest step that a search finds, in standard errors, for a tail share of the noise
+and a number of positions after the step; infinite if no step is found there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,10 @@ class SearchNoise:
 def by_scan(
     positions: int, limit: float, noise: SearchNoise, least: int, tails: float, behind: int
 ) -> float:
-    """The step that the default search finds at a limit, a squared normal deviation.
+    """Return the smallest step that the default search finds.
 
-    least: fewest positions of a side.
+    limit: least strength of a change, a squared normal deviation. least: fewest positions of a
+    side.
     """
     short = min(behind, positions - behind)
     # Shorter series are ladders.
@@ -76,7 +76,7 @@ def by_scan(
 # Cached: a growing series repeats the same arguments.
 @lru_cache(maxsize=1024)
 def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, float]:
-    """The steps that pass the limit, and the guard against ramps in the middle."""
+    """Return the smallest step above the limit, and the smallest that passes the ramp guard."""
     degrees = positions - 2.0 + noise.sure
     # The inverse of scan.evidence.
     least = math.sqrt(degrees * math.expm1(min(limit / (degrees - 0.5), 700.0)))
@@ -95,7 +95,7 @@ def _scan(positions: int, limit: float, noise: SearchNoise) -> tuple[float, floa
 def by_position_test(counts: Ints, probability: float) -> float:
     """Return the smallest step that the position test finds at this alarm probability.
 
-    counts: replicates (positions,). The computation follows
+    counts: (positions,) number of replicates. The computation follows
     :func:`changepoint.detection.between_positions.best_split` for positions that do not differ. The
     noise is then a mean of the enlarged noise of the replicates and the scatter of the positions.
     """
@@ -112,14 +112,14 @@ def by_position_test(counts: Ints, probability: float) -> float:
 def by_deviation(limit: float, degrees: float = math.inf) -> float:
     """Return the smallest step that a test against a fixed deviation finds.
 
-    degrees: of freedom of the noise.
+    limit: the deviation, squared. degrees: degrees of freedom of the noise.
     """
     least = math.sqrt(limit)
     return _found(least, degrees, least)
 
 
 def _found(threshold: float, degrees: float, least: float) -> float:
-    """Return the step that exceeds a threshold in four of five series.
+    """Return the size of a step that exceeds a threshold in four of five series.
 
     The deviation of a noncentral t is the square root of 1 + t^2 / (2 degrees) (Johnson and Welch,
     Biometrika 31, 1940); the estimated noise that converts the step to standard errors is as

@@ -2,8 +2,8 @@
 
 All functions work on one value per position.
 
-A search of 10,000 values is passes over memory. Sums of squares use ``LANES`` partial sums at once,
-which the processor adds in parallel and in the same order for every caller.
+A search of 10,000 values spends its time reading memory. Sums of squares therefore use ``LANES``
+partial sums, which the processor adds in parallel, and in the same order for every caller.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Sizes(NamedTuple):
     """What a search knows before it splits a series: the clipping, the noise, the autocorrelation.
 
     share: share of clipped values. smallest: lower bound of the variance. tail: weight of a side's
-    excess kurtosis against a short side (``TAIL`` or 0). prior: variance of a position by its
-    replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
+    excess kurtosis against a short side (``TAIL`` or 0). prior: variance of a position according to
+    its replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
     larger. phi: autocorrelation; negative until ``segment.linked`` estimates it. near: addition to
     it for short sides. trust: weight, 0 to 1, of three corrections that a ladder does not use: the
     estimated autocorrelation, the addition to it, and the guard against ramps.
@@ -64,11 +64,11 @@ SLOPE = 1.0
 clipped value by this many deviations, down to ``FAR``."""
 
 LEAST = 3
-"""Minimum values of a side of a split: one or two are a spike."""
+"""Minimum values of a side of a split: one or two may be a spike."""
 
 FAR_OUT = (CLIP - FAR) / SLOPE + CLIP - FAR
-"""Deviations by which clipping moves a value from which it counts as a far outlier: it is then
-clipped to ``FAR``."""
+"""Distance, in deviations, by which clipping moves a far outlier at least: a value moved this far
+was clipped to ``FAR``."""
 
 FAR_WEIGHT = 0.3
 """Weight of a far outlier in the share of clipped values, which raises the evidence required of a
@@ -96,19 +96,21 @@ SPARE_SLOPE = 45.0
 values proves nothing. At 1.8 % clipped, all of the evidence must remain."""
 
 RAMP_MARGIN = 5.0
-"""Evidence, in squared deviations, that a step needs against a straight line."""
+"""Minimum evidence, in squared deviations, for the part of a step that a straight line does not
+explain."""
 
 PHI_MARGIN = 1.35
-"""Standard errors above zero from which an estimated autocorrelation counts, less ``PHI_SHORT`` / n
-because the estimate is too low in short series of n values."""
+"""Number of standard errors above zero from which an estimated autocorrelation counts. In a series
+of n values this limit is lowered by ``PHI_SHORT`` / n, because the estimate is too low in short
+series."""
 
 PHI_SHORT = 8.0
-"""Reduction of the margin for autocorrelation in short series: this divided by the number of
+"""The smallest estimated autocorrelation that counts is lowered by this divided by the number of
 values."""
 
 PHI_LONG = 0.19
-"""Autocorrelation that is tolerated in addition to its uncertainty: it hardly affects a lasting
-level."""
+"""Autocorrelation that is ignored, in addition to its uncertainty: so little hardly affects a
+lasting level."""
 
 PHI_NEAR = 0.5
 """Addition to a significant autocorrelation where a side is shorter than ``NEAR_SIDE``: a drift of

@@ -275,7 +275,7 @@ def _relocated(values: Floats, edges: Ints, reach: float, least: int) -> Ints:
 
     Near the end, the neighbourhood's median still is the old level, and the first values after a
     large step were clipped to it. With known levels, a value is clipped to within ``reach`` of the
-    two it can belong to.
+    two levels that it can belong to.
     """
     moved = edges.copy()
     for i in range(1, len(edges) - 1):

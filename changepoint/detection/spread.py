@@ -32,22 +32,22 @@ from changepoint.detection.spread_evidence import dispersion, location, standing
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
 
 SHARE = 0.1
-"""The share of the alarm budget for changes of spread: small enough that the search for levels
-finds the same steps with the rest."""
+"""The share of the alarm budget for changes of spread: small enough that the search for changes of
+level finds the same steps with the rest of the budget."""
 
 SKEW = 1.06
 """Factor by which a change of spread needs more strength than a change of level, at the same alarm
 rate: scores have a longer upper tail than normal values."""
 
 SMALLEST_RATIO = 1.5
-"""Ratio of the larger to the smaller spread from which a change is reported: a series of 200 can
-hardly show less, and a smaller change is not worth a person's time."""
+"""Smallest ratio of the larger to the smaller spread that is reported: a series of 200 positions
+can hardly show less, and a smaller change is not worth a person's time."""
 
 LEAST = 6
-"""Minimum positions of a side without replicates; fewer are spikes."""
+"""Minimum positions of a side without replicates; fewer may be spikes."""
 
 LEAST_REPLICATED = 3
-"""Minimum positions of a side of a long replicated series; fewer are a bad night."""
+"""Minimum positions of a side of a long replicated series; fewer may be a bad night."""
 
 LEAST_DEVIATIONS = 4
 """Minimum deviations of a side of a ladder: two positions of three replicates, or one of five."""
@@ -57,7 +57,7 @@ SPARED = 3
 three adjacent spikes are no change of spread."""
 
 SPARED_REPLICATED = 1
-"""``SPARED`` of a replicated series, in positions, and of a ladder, in deviations."""
+"""The same as ``SPARED`` for a replicated series, in positions, and for a ladder, in deviations."""
 
 NORMAL_95 = float(ndtri(0.975))
 """Two-sided 95 % quantile of the normal distribution."""
@@ -69,7 +69,8 @@ class SpreadChange:
 
     first, last: outermost positions that may be the true ``at`` at 95 % confidence. ratio: spread
     after over spread before, infinite if there was none before and 0 if there is none after.
-    ratio_interval: its 95 % confidence interval. pvalue: of the maximised split.
+    ratio_interval: its 95 % confidence interval. pvalue: p-value of the best split, corrected for
+    the choice of the place.
     """
 
     at: int
@@ -235,7 +236,7 @@ def _ladder(
 def _strength(
     views: list[_View], part: tuple[int, int, int], spared: int, factor: float = 1.0
 ) -> float:
-    """Return the evidence for a change of spread, in the unit in which it is weakest.
+    """Return the evidence for a change of spread, in the view (unit) in which it is weakest.
 
     0 if the spreads differ by less than ``SMALLEST_RATIO`` in any view, or in different directions.
     """

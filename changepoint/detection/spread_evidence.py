@@ -15,8 +15,8 @@ SPARE_SHARE = 0.4
 """Share of the evidence that must remain without the largest values of the noisier side."""
 
 SINGLE_DEGREES = 10.0
-"""Degrees of freedom of a prior: that the positions of a ladder differ in dispersion no more than
-their replicates explain."""
+"""Degrees of freedom of the prior assumption that the positions of a ladder differ in dispersion no
+more than their replicates explain."""
 
 
 @compiled
@@ -50,7 +50,7 @@ def standing(loudness: Floats, tau: int, spared: int, factor: float) -> float:
 
 @compiled
 def dispersion(loudness: Floats, starts: Ints, split: int) -> float:
-    """Return how much position means vary beyond what their deviations explain, at least 1.
+    """Return the variance of position means relative to what their deviations explain, at least 1.
 
     starts: (positions + 1,) where each position begins in ``loudness``. split: the start of the
     position after the change. A short ladder cannot determine the ratio well, hence

@@ -1,8 +1,9 @@
 """Weighted least squares of a level, a slope and steps, without a matrix of all positions.
 
-The rows of such a design are 1, the position, and 0 before and 1 from each step on. A sum over a
-row is a sum over the end of a series, so all figures of a fit follow from running sums: of
-thousands of positions and dozens of steps, in a hundredth of the time that the matrix would take.
+The rows of such a design are: a constant 1; the position; and for each step, 0 before it and 1 from
+it on. A sum over a row is a sum over the end of a series, so all coefficients of a fit follow from
+running sums. For thousands of positions and dozens of steps this takes a hundredth of the time that
+the matrix would take.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class StepDesign:
         return np.concatenate(([ends[0], self._line @ values], ends[self.steps]))
 
     def combined(self, figures: Floats) -> Floats:
-        """Return the sum of all rows times their figures, (positions,). figures: (rows,)."""
+        """Return the sum of all rows times their coefficients, (positions,). figures: (rows,)."""
         jumps = np.zeros(len(self.counts))
         jumps[self.steps] = figures[2:]
         return np.asarray(figures[0] + figures[1] * self._line + np.cumsum(jumps))
@@ -59,13 +60,13 @@ class StepDesign:
         return np.asarray(self._inverse @ self.sums(self.counts * means))
 
     def weights(self, row: int) -> Floats:
-        """Return the weights of the means in the fitted figure of a row, (positions,)."""
+        """Return the weights of the means in the fitted coefficient of a row, (positions,)."""
         return self.combined(self._inverse[row]) * self.counts
 
     def without_steps(self, weights: Floats) -> Floats:
-        """Return weights of the means for a sum that the steps of the fit do not change.
+        """Return weights adjusted so that the fitted steps do not change the weighted sum.
 
-        weights: (positions,) of the same sum with the steps. Returns (positions,).
+        weights: (positions,) the weights before the adjustment. Returns (positions,).
         """
         of_steps = self.sums(weights)
         of_steps[:2] = 0.0

@@ -138,7 +138,7 @@ def _published(folder: Path, _: int, seed: int) -> Iterator[str]:
 
 
 def alarm_table(trials: int, seed: int) -> Iterator[str]:
-    """Return false alarms by noise and shape of unchanged series, with 95 % limits."""
+    """Yield a table: false alarms by noise and shape of unchanged series, with 95 % limits."""
     yield "| noise | " + " | ".join(map(str, UNCHANGED)) + " |"
     yield "| --- |" + " --- |" * len(UNCHANGED)
     for name, noise in NOISES.items():
@@ -147,7 +147,7 @@ def alarm_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return new false alarms per 1000 nights, by noise and budget."""
+    """Yield a table: new false alarms per 1000 nights, by noise and budget."""
     yield "| noise | nights | " + " | ".join(f"{budget:g}" for budget in BUDGETS) + " |"
     yield "| --- | --- |" + " --- |" * len(BUDGETS)
     for name in kinds:
@@ -159,7 +159,7 @@ def budget_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise how many steps are found, how late, and how often intervals are right."""
+    """Yield a table: how many steps are found, how late, how often intervals hold; by noise."""
     yield "| noise | 3 % | 5 % | delay of 5 %, median/p90 | position | effect |"
     yield "| --- |" + " --- |" * 5
     places = nightly.reported("default", 0.5)
@@ -174,7 +174,7 @@ def steps_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def recall_table(trials: int, seed: int) -> Iterator[str]:
-    """Return how many steps are found, by shape, place, noise and size."""
+    """Yield a table: how many steps are found, by shape, place, noise and size."""
     yield "| series | step before | sigma | step | found there | elsewhere | position | effect |"
     yield "| --- |" + " --- |" * 7
     noise = NOISES["gauss"]

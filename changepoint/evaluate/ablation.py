@@ -1,9 +1,10 @@
-"""What each constant of the default method is worth on real series: the search without it.
+"""Measure what each constant of the default method contributes on real series.
 
-A copy of the package in which one constant is taken out, or has a value that does nothing, searches
-the labelled series (labelled.py), and the stretches of them without a change in random order. If
-nothing becomes worse, the constant is superfluous there, and must protect a simulated figure to
-stay. Without the compiler a search of all series takes less time than the compiler would need.
+In a copy of the package, one constant is removed, or set to a value without effect. The copy
+searches the labelled series (labelled.py), and their stretches without a change in random order. If
+no score becomes worse, the constant is superfluous on real series, and stays only if a simulated
+error rate needs it. The copies run without the compiler: compiling would take longer than the
+search of all series.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ REQUEST = Request(budget_of_levels("default", DEFAULTS["alarms_per_1000"]), 0.0,
 
 
 class Removal(NamedTuple):
-    """A constant of a module, and the value that takes it out."""
+    """A constant of a module, and the value that removes its effect."""
 
     module: str
     name: str
@@ -95,11 +96,12 @@ REMOVALS = tuple(
         segment_modes CAUTION 1.0
     """.strip().splitlines()
 )
-"""The constants of the search for levels; those of speed and of arithmetic are not among them."""
+"""The constants of the search for changes of level, without those that only affect speed or
+arithmetic."""
 
 
 def removed(removal: Removal, package: Path) -> None:
-    """Take a constant out of a copy of the package.
+    """Remove a constant from a copy of the package, or set it to a value without effect.
 
     Raises ValueError if the module has no such constant.
     """
@@ -112,7 +114,7 @@ def removed(removal: Removal, package: Path) -> None:
 
 
 def stretches(series: LabelledSeries) -> Iterator[Floats]:
-    """Return the values between all places that are or may be a change."""
+    """Yield the values of each stretch between places that are or may be a change."""
     bounds = {0, len(series.values), *series.changes}
     bounds |= {bound for first, last in series.perhaps for bound in (first, last + 1)}
     for start, stop in pairwise(sorted(bounds)):
@@ -145,7 +147,7 @@ def _levels(values: Floats) -> list[int]:
 def ablation_table(
     removals: Sequence[Removal | None], figures_of: Callable[[Removal | None], dict[str, str]]
 ) -> Iterator[str]:
-    """Return the scores without each constant; the first row has all of them."""
+    """Yield a table of the scores without each constant; the first row is with all constants."""
     for number, removal in enumerate(removals):
         figures = figures_of(removal)
         if number == 0:
@@ -155,7 +157,7 @@ def ablation_table(
 
 
 def in_copy(arguments: Sequence[str], removal: Removal | None) -> dict[str, str]:
-    """Return the scores of a copy of the package without a constant."""
+    """Return the scores of a copy of the package from which a constant is removed."""
     with TemporaryDirectory() as folder:
         copy = Path(folder) / PACKAGE.name
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -174,7 +176,7 @@ def in_copy(arguments: Sequence[str], removal: Removal | None) -> dict[str, str]
 
 
 def main() -> None:
-    """Print what each constant is worth, as markdown."""
+    """Print what each constant contributes, as a markdown table."""
     parser = argparse.ArgumentParser(
         prog="python -m changepoint.evaluate.ablation",
         description="Search real series without each constant of the default method.",

@@ -1,4 +1,4 @@
-"""A growing replicated line: whether a change stays found, and how late each size is found."""
+"""Simulate a growing line with replicates: whether changes stay found, and how late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from changepoint.evaluate.simulate import NOISES, Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 LENGTHS = (19, 20, 30, 60)
-"""Lengths of a series, in positions, at which a change is found first; ``APPENDED`` more positions
+"""Lengths of a series, in positions, when a change is first found; ``APPENDED`` more positions
 follow."""
 APPENDED = 3
 """Positions that are appended, one after the other."""
@@ -63,7 +63,7 @@ def _has(values: Floats, labels: Ints, place: int) -> bool:
 
 
 def appending_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise how many clear changes are lost by appending, and the delay by size."""
+    """Yield a table: by noise, the clear changes lost by appending, and the delay of each size."""
     names = [f"lost after {positions}" for positions in LENGTHS]
     names += [f"delay of -{size:.0%}, median/p90" for size in SIZES]
     yield f"| noise | {' | '.join(names)} |"

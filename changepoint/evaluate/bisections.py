@@ -66,7 +66,7 @@ class World:
     """One simulated line: where its culprits are, what builds, and what runs return."""
 
     def __init__(self, line: SimulatedLine, random: np.random.Generator) -> None:
-        """Draw everything random about a line that is drawn only once."""
+        """Draw the random properties of a line: culprits, builds that fail, and noise."""
         self.culprits = sorted(random.choice(np.arange(1, COUNT), len(line.effects), False))
         self._shift = np.zeros(COUNT)
         for at, effect in zip(self.culprits, line.effects, strict=True):
@@ -109,10 +109,7 @@ class SearchResult:
 
 
 def search(world: World, low: int, high: int) -> SearchResult | None:
-    """Bisect a simulated line, if its two ends differ.
-
-    None if they were not shown to differ.
-    """
+    """Bisect a simulated line, or return None if its two ends do not measurably differ."""
     before = world.runs
     ends = Sequential(smallest_effect=SMALLEST, limit=MOST_PAIRS, confidence=CONFIDENCE)
     bisection = Bisection(high - low + 1, confidence=CONFIDENCE)
@@ -147,7 +144,7 @@ def search_all(world: World, low: int, high: int) -> list[SearchResult]:
 
 
 def bisection_table(trials: int, seed: int) -> Iterator[str]:
-    """Return by kind of line how well bisection works."""
+    """Yield a table: how well bisection works, by kind of line."""
     yield (
         "| effect | noise | of a run | of a build | found | wrong | given up | no change "
         "| builds, mean/most | runs of the ends | runs of the search, mean/p90 |"

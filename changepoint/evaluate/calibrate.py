@@ -1,7 +1,7 @@
 """Simulate unchanged series, to calibrate how strong a change must be.
 
-Prints, per length, the factors NIGHTLY and SINGLE at several strengths h. One factor per length
-suffices if they do not depend on h.
+Prints, for each length, the factors NIGHTLY and SINGLE at several strengths h. One factor per
+length suffices if they do not depend on h.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ POOLED_LADDERS = (SeriesShape(60, 1), SeriesShape(10, 3))
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Simulated comparisons of one true effect: how many intervals hold it, which verdicts."""
+    """Simulated comparisons of one true effect: how often intervals contain it, and verdicts."""
 
     covered: Rate
     verdicts: Mapping[Verdict, Rate]
@@ -110,7 +110,7 @@ def stopped(noise: Noise, effect: float, trials: int, seed: int) -> Stopped:
 
 
 def ever_missed(noise: Noise, trials: int, seed: int) -> Rate:
-    """Return how often any interval on the way misses the true effect."""
+    """Return how often any of the intervals after each block misses the true effect."""
     random = np.random.default_rng(seed)
     missed = 0
     for _ in range(trials):
@@ -232,7 +232,7 @@ def _samples(
 
 
 def compare_table(trials: int, seed: int) -> Iterator[str]:
-    """Return by noise and size how often intervals hold the true effect, and the verdicts."""
+    """Yield a table: how often intervals contain the effect, and verdicts, by noise and size."""
     yield "| noise | runs | covered | no change: changed | same | -6 %: worse | better or same |"
     yield "| --- |" + " --- |" * 6
     for kind in KINDS:
@@ -257,7 +257,7 @@ def compare_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def samples_table(trials: int, seed: int) -> Iterator[str]:
-    """Return how often intervals for correlated samples hold the truth: ours, and Welch's."""
+    """Yield a table: how often our and Welch's intervals for correlated samples are right."""
     yield "| runs | samples | memory | between runs | covered | samples taken as independent |"
     yield "| --- |" + " --- |" * 5
     for runs in (2, 3, 5):
@@ -271,7 +271,7 @@ def samples_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def sequential_table(trials: int, seed: int) -> Iterator[str]:
-    """Return by noise and effect which verdicts comparisons in blocks reach, and when."""
+    """Yield a table: verdicts of comparisons in blocks, and when, by noise and effect."""
     yield (
         "| noise | ever missed | effect | better | worse | same | undecided | median blocks | p90 |"
     )
@@ -290,7 +290,7 @@ def sequential_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def pooled_table(trials: int, seed: int) -> Iterator[str]:
-    """Return how often pooled detection finds steps and raises false alarms."""
+    """Yield a table: how often pooled detection finds steps and raises false alarms."""
     yield "| noise | series | shared | no change: alarms | 2 % in six: near | 4 % in three: near |"
     yield "| --- |" + " --- |" * 5
     for kind in (*KINDS[:5], "position .5"):
@@ -309,7 +309,7 @@ def pooled_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def shuffles_table(trials: int, seed: int) -> Iterator[str]:
-    """Return by noise how often unchanged groups reach a p-value."""
+    """Yield a table: how often unchanged groups reach a p-value, by noise."""
     levels = (0.001, 0.005, 0.05)
     yield "| noise | " + " | ".join(f"p <= {level:g}" for level in levels) + " |"
     yield "| --- |" + " --- |" * len(levels)
@@ -319,7 +319,7 @@ def shuffles_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def alone_table(trials: int, seed: int) -> Iterator[str]:
-    """Return how often steps are found pooled, and by searching each series alone."""
+    """Yield a table: how often steps are found by a pooled search, and in each series alone."""
     yield "| series | shared | step | pooled | alone |"
     yield "| --- |" + " --- |" * 4
     for ladder in POOLED_LADDERS:

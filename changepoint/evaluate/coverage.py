@@ -78,7 +78,7 @@ def coverage(
 
 
 def coverage_table(length: int, method: str, trials: int, seed: int) -> Iterator[str]:
-    """Return by place, size and noise how often intervals hold the truth."""
+    """Yield a table: how often intervals contain the truth, by place, size and noise."""
     yield "| place | step | noise | found | position | median | effect | median |"
     yield "| --- |" + " --- |" * 7
     for late in (False, True):

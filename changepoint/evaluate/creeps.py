@@ -1,4 +1,4 @@
-"""Simulate creep: false ones on stable lines, and how early and well true ones are found.
+"""Simulate creep: false ones on stable lines, and how early and reliably true ones are found.
 
 As in real nights, each line is searched again after every new position.
 """
@@ -67,7 +67,7 @@ def grown(values: Floats, shape: SeriesShape) -> Iterator[Creep | None]:
 
 
 def false(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> tuple[Rate, Rate]:
-    """Return how many stable lines show a creep in some night."""
+    """Return how many stable lines show a creep of any size, and of at least ``SMALLEST``."""
     random = np.random.default_rng(seed)
     creeps = large = 0
     for _ in range(trials):
@@ -140,7 +140,7 @@ def stepwise(trials: int, seed: int) -> Rate:
 
 
 def creep_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return false creeps by noise, and how well true creeps are found."""
+    """Yield tables: false creeps by noise, and how well true creeps are found."""
     shapes = [f"{shape}, {name}" for shape in STABLE for name in ("any size", f"{SMALLEST:.0%}")]
     yield f"| stable lines | {' | '.join(shapes)} |"
     yield "| --- |" + " --- |" * len(shapes)

@@ -1,7 +1,7 @@
 """Compare detection with changes that a person has seen in real series.
 
-The labels are in labels.json; the values are not ours to publish. They are read from clones of the
-public repositories that labels.json names, at the commits given there.
+The labels are in labels.json. The values are not, because they are not ours to publish: they are
+read from clones of the public repositories, at the commits, that labels.json names.
 
 A person looked at a plot of each series, before any engine searched it, and noted two kinds of
 places: changes of level, and places that may be one (a ramp, a few outliers, a wandering level).
@@ -36,8 +36,8 @@ SHORT = 30
 """Maximum number of values of a series that counts as short in the table."""
 
 MARGINS = ((60, 5), (20, 2), (0, 1))
-"""For series of at least so many values (first number), the distance from a label within which a
-change counts as found (second number)."""
+"""Pairs of a length and a distance: in series of at least so many values, a change counts as found
+within this distance from a label."""
 
 Span = tuple[int, int]
 """First and last index of a place that may be a change."""
@@ -51,9 +51,9 @@ class MissingRepositoryError(Exception):
 class LabelledSeries:
     """A real series, and the changes that a person saw in it.
 
-    group: name of the labels that were made at one time. name: the repository and the series' name
-    in it. changes: index of the first value after each labelled change. perhaps: places that may be
-    a change.
+    group: name of a set of labels that were made at the same time. name: the repository and the
+    series' name in it. changes: index of the first value after each labelled change. perhaps:
+    places that may be a change.
     """
 
     group: str
@@ -84,7 +84,7 @@ class Score:
 
 
 def margin_of(positions: int) -> int:
-    """Return the distance within which a change in a series of so many positions is found."""
+    """Return the distance within which a change counts as found in a series of this length."""
     return next(margin for least, margin in MARGINS if positions >= least)
 
 
@@ -135,7 +135,7 @@ def digest(values: Floats) -> str:
 
 
 def labelled_table(repositories: Path, names: Sequence[str]) -> Iterator[str]:
-    """Return by program and group how many labelled changes were found."""
+    """Yield a table: how many labelled changes were found, by program and group."""
     series = list(collection(repositories))
     yield f"| labels | engine | all | F1 | up to {SHORT} values | F1 | longer | F1 |"
     yield "| --- |" + " --- |" * 7

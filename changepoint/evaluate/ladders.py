@@ -1,7 +1,7 @@
 """Simulate ladders (short series of single values): found changes and false ones.
 
-A table has a row for each step and a column for each release. Published tables are CSV files of a
-user: a name and then the values in each line, without a heading.
+A table has a row for each step and a column for each release. Published tables are CSV files that
+the user has: each line is a name followed by the values, without a heading line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def flagged(rows: Sequence[Floats]) -> list[int]:
 
 
 def false_rows(noise: Noise, length: int, tables: int, seed: int) -> Rate:
-    """Return how many rows without a change are said to have one."""
+    """Return how many rows without a change are reported to have one."""
     random = np.random.default_rng(seed)
     hits = sum(
         bool(count) for _ in range(tables) for count in flagged(_table(noise, length, random))
@@ -52,7 +52,7 @@ def false_rows(noise: Noise, length: int, tables: int, seed: int) -> Rate:
 
 
 def stepped_rows(noise: Noise, loss: float, tables: int, seed: int) -> Rate:
-    """Return how many rows with three losses are said to have a change."""
+    """Return how many rows with three losses are reported to have a change."""
     random = np.random.default_rng(seed)
     steps = (1.0 + loss) ** (np.arange(RELEASES)[:, None] >= (4, 8, 11)).sum(axis=1)
     hits = 0
@@ -63,7 +63,7 @@ def stepped_rows(noise: Noise, loss: float, tables: int, seed: int) -> Rate:
 
 
 def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return false and found changes in ladders by noise and length."""
+    """Yield a table: false and found changes in ladders, by noise and length."""
     tables = max(trials // ROWS, 1)
     columns = [f"false at {n}" for n in LENGTHS] + [f"three of {loss:.0%} at 14" for loss in LOSSES]
     yield f"| noise | {' | '.join(columns)} |"
@@ -75,9 +75,9 @@ def ladder_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
 
 
 class PublishedLadder(NamedTuple):
-    """A published table: its changes by row, and how many shuffled rows have any.
+    """A published table: the number of changes in each row, and how many shuffled rows have any.
 
-    releases: columns.
+    releases: number of columns.
     """
 
     counts: list[int]
@@ -97,7 +97,7 @@ def published(path: Path, random: np.random.Generator) -> PublishedLadder | None
 
 
 def published_table(folder: Path, seed: int) -> Iterator[str]:
-    """Return how many changes are found in published tables, and in shuffled ones."""
+    """Yield a table: how many changes are found in published tables, and in shuffled ones."""
     random = np.random.default_rng(seed)
     yield "| table | rows | releases | rows with a change | changes | rows if shuffled |"
     yield "| --- |" + " ---: |" * 5

@@ -1,4 +1,4 @@
-"""Simulate the benefit of a machine's learned autocorrelation: alarms, recall and delay with it."""
+"""Simulate detection with the learned autocorrelation of a machine: alarms, recall and delay."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def learned_places(noise: Noise, seed: int) -> nightly.Places:
 
 
 def learned_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise: alarms per 1000 nights for both shapes, recall of 3 and 5 %, delay."""
+    """Yield a table: alarms per 1000 nights of both shapes, recall of 3 and 5 %, and delay."""
     names = " | ".join(f"alarms {shape}" for shape in SHAPES)
     yield f"| noise | {names} | 3 % | 5 % | delay of 5 %, median/p90 |"
     yield "| --- |" + " --- |" * (len(SHAPES) + 3)

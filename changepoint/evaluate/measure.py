@@ -37,7 +37,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """How often a simulated step is found, and how right the reported values are.
+    """How often a simulated step is found, and how often the reported intervals are right.
 
     found: a change exactly at the step. position, effect: among those found, the rates with the
     true place and the true size inside their intervals. other: a change somewhere else.

@@ -34,7 +34,7 @@ def found(noise: Noise, positions: int, step: float, trials: int, seed: int) -> 
 
 
 def newest_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise how often steps are found in their first night.
+    """Yield a table: how often steps are found in their first night, by noise.
 
     The last column has the false alarms of the whole search, in ``trials`` unchanged series that
     grow to 100 positions.

@@ -1,8 +1,8 @@
 """Simulate nights one after another: new false alarms, found steps, and delay.
 
-Each night appends one position and searches the whole prefix. An alarm is counted on the first
-night that reports a change there: within ``MARGIN`` positions of an earlier one it is the same
-alarm. The confidence limits of nightly rates treat series, not nights, as independent.
+Each night appends one position and searches the whole prefix. An alarm counts once, on the first
+night that reports it: a change within ``MARGIN`` positions of an earlier alarm is the same alarm.
+The confidence limits of nightly rates treat series, not nights, as independent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from changepoint.evaluate.simulate import Noise, SeriesShape, draw
 from changepoint.series import Floats, Ints
 
 MARGIN = 5
-"""Positions between a change and the truth, or an earlier alarm, that count as the same."""
+"""Maximum distance, in positions, at which a change counts as the true one, or as an earlier
+alarm."""
 
 FIRST_NIGHT = 20
 """Positions of a series in the first searched night: shorter series hardly show any step."""
@@ -45,7 +46,7 @@ class Alarms:
 
 
 def reported(method: str, alarms_per_1000: float) -> Places:
-    """Return a search with a method at a budget of alarms: it returns the positions of changes."""
+    """Return a search function that uses a detection method with a given budget of alarms."""
 
     def places(values: Floats, labels: Ints) -> list[int]:
         positions = None if len(labels) == labels[-1] + 1 else labels

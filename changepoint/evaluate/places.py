@@ -1,4 +1,4 @@
-"""Simulate whether the detectable size is true at every place of a short series."""
+"""Simulate whether the reported detectable size holds at every place of a short series."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from changepoint.series import Floats, read
 LENGTHS = (4, 5, 6, 8, 10, 12, 14, 17, 20, 21, 23, 26, 30)
 """Positions of the series."""
 LEAST, MOST = 0.75, 0.95
-"""Shares of steps of the promised size that are found, if the promise is true."""
+"""Lower and upper limit of the share of found steps at which the promised size counts as right."""
 HALVED = SeriesShape(5, 2)
 """Shape of a ladder whose level halves."""
 HALVED_SIGMA = 0.5
@@ -28,7 +28,7 @@ HALVED_SIGMA = 0.5
 
 
 def promised(values: Floats, shape: SeriesShape) -> dict[int, float]:
-    """Return the detectable size at each place of a series where there is one.
+    """Return the detectable size at each place of a series where a step is detectable.
 
     The size in the middle is ``detectable_effect``; the others follow from the same noise.
     """
@@ -59,9 +59,10 @@ def by_place(noise: Noise, shape: SeriesShape, trials: int, seed: int) -> dict[i
 
 
 def place_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise, replicates and length where the promise is least and most true.
+    """Yield a table: the places where the smallest and the largest share of steps is found.
 
-    A place is outside if the confidence limits of its share are below or above the promise.
+    A place is listed as outside if the confidence limits of its share are below ``LEAST`` or above
+    ``MOST``.
     """
     yield "| noise | series | places | least | most | outside |"
     yield "| --- | --- | --- | --- | --- | --- |"

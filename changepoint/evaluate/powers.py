@@ -65,7 +65,7 @@ def power(
 
 
 def is_found(values: Floats, shape: SeriesShape, at: int, min_effect: float = 0.0) -> bool:
-    """Return whether a loss is found near its place, or its interval holds it."""
+    """Return whether a loss is found near position ``at``, or with ``at`` in its interval."""
     labels = None if shape.replicates == 1 else shape.labels()
     margin = margin_of(shape.positions)
     return any(
@@ -80,7 +80,7 @@ def is_found(values: Floats, shape: SeriesShape, at: int, min_effect: float = 0.
 
 
 def power_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
-    """Return by noise, place and length how often steps of the detectable size are found."""
+    """Yield a table: how often steps of the detectable size are found, by noise, place, length."""
     yield "| noise | step | replicates | " + " | ".join(map(str, POSITIONS)) + " |"
     yield "| --- | --- | --- |" + " --- |" * len(POSITIONS)
     for name in kinds:

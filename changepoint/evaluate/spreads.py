@@ -19,14 +19,14 @@ from changepoint.evaluate.simulate import LEVEL, NOISES, Noise, SeriesShape, dra
 from changepoint.series import Floats, Ints, read
 
 NEAR = 10
-"""Positions between a change of spread and the truth within which it counts as found."""
+"""Maximum distance, in positions, of a found change of spread from the true one."""
 
 SERIES_PER_TRIAL = 5
 """Unchanged series simulated per trial, five times as many as in other tables, because alarms are
 rare and a search is quick."""
 
 LONGEST_DELAY = 40
-"""Nights after which a missing change of spread counts as not found."""
+"""Number of nights after which a change of spread counts as not found."""
 KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "coarse", "AR(.5)", "drift")
 RATIOS = (1.5, 2.0, 3.0, 5.0)
 """Ratios of the larger to the smaller spread: from the smallest reported one to an obvious one."""
@@ -77,7 +77,7 @@ def places(values: Floats, labels: Ints) -> list[int]:
 
 
 def unstepped(values: Floats, _labels: Ints) -> list[int]:
-    """Return the positions of changes of spread, given that the level never changes."""
+    """Return the positions of changes of spread, on the assumption that the level never changes."""
     return [change.at for change in find(read(values, None), [], 0.5)]
 
 
@@ -124,10 +124,10 @@ def recall(
 
 
 def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[float, float]:
-    """Return after how many nights a change of spread is found.
+    """Return the median and the 90 % quantile of the nights until a change of spread is found.
 
-    The standard deviation of normal values grows by ``ratio`` 40 positions before the end. Infinite
-    if it is not reported by then.
+    The standard deviation of normal values grows by the factor ``ratio`` 40 positions before the
+    end. A delay is infinite if the change is not found by the end.
     """
     random = np.random.default_rng(seed)
     at = ladder.positions - LONGEST_DELAY
@@ -147,7 +147,7 @@ def delays(ladder: SeriesShape, ratio: float, trials: int, seed: int) -> tuple[f
 
 
 def spread_table(trials: int, seed: int) -> Iterator[str]:
-    """Return five tables on changes of spread."""
+    """Yield five tables about changes of spread."""
     yield "| noise | new alarms of spread per 1000 nights | nights |"
     yield "| --- | --- | --- |"
     for name, noise in UNCHANGED.items():
@@ -180,7 +180,7 @@ def spread_table(trials: int, seed: int) -> Iterator[str]:
 
 
 def _ladder_rows(trials: int, seed: int) -> Iterator[str]:
-    """Return how often changes of spread are found in short series."""
+    """Yield table rows: how often changes of spread are found in short series."""
     names = ("gauss", "t3", "bimodal", "spikes", "quantised", "position 1")
     ratios = (3.0, 5.0, 10.0)
     yield "| ladder | " + " | ".join([*names, *(f"{ratio:g} found" for ratio in ratios)]) + " |"

@@ -28,7 +28,8 @@ _OF_THE_FILE_SYSTEM = {
     errno.EROFS,
     errno.ESTALE,
 }
-"""System errors about a path: no permission, a file of the wrong kind, a name that is too long."""
+"""Error numbers of failures that concern a path: no permission, a file of the wrong kind, a name
+that is too long."""
 
 COLLECTED_AFTER = 100_000
 """Number of new objects after which the garbage collector searches for reference cycles. A long
@@ -40,7 +41,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line. An error that the user can fix is one line, with exit code 2."""
+    """Run the command line. Print an error that the user can fix as one line, and exit with 2."""
     signal.signal(signal.SIGTERM, _interrupt)
     # The account of the servers must be able to enter and read the files that builds install.
     os.umask(0o022)
@@ -62,7 +63,7 @@ def main() -> None:
         fail("; ".join([mistake, *getattr(error, "__notes__", ())]))
         sys.exit(2)
     if code == INTERRUPTED:  # typer exits with the same code after ctrl-C.
-        fail("stopped; all results are kept: run the same command again to continue")
+        fail("interrupted; all results are kept: run the same command again to continue")
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -77,8 +78,8 @@ def _mistake(error: Exception) -> str | None:
         )
     if isinstance(error, OSError) and error.filename and _is_of_the_file_system(error):
         return (
-            f"{error.filename} cannot be used ({error.strerror}); see what is there and whose it "
-            "is, then run the same command again"
+            f"{error.filename} cannot be used ({error.strerror}); check what it is and who owns "
+            "it, then run the same command again"
         )
     return str(error) if isinstance(error, UserError) else None
 
@@ -101,7 +102,7 @@ def _usage(error: typer.TyperException) -> str:
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     """On a termination signal, stop as on ctrl-C: end servers and remove their folders.
 
-    The exception has the signal's number, unlike that of ctrl-C, which the terminal also sends to
-    child processes.
+    The exception carries the signal's number. That of ctrl-C does not, because the terminal sends
+    ctrl-C to child processes as well.
     """
     raise KeyboardInterrupt(number)

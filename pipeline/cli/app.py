@@ -39,7 +39,7 @@ class VerbGroup(TyperGroup):
         if args[0] not in VERBS:
             near = get_close_matches(args[0], VERBS, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]}?" if near else "."
-            ctx.fail(f"There is no verb {args[0]!r}{hint}")
+            ctx.fail(f"There is no command {args[0]!r}{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -58,7 +58,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""Verb modules register their commands here. A verb's docstring is its help, with an example."""
+"""The root application, on which verb modules register their commands. The docstring of a verb is
+its help text, with an example."""
 
 
 @app.callback(invoke_without_command=True)
@@ -95,7 +96,7 @@ def _verbosity(
         ),
     ] = False,
 ) -> None:
-    """Return the options --verbose and --quiet, which every verb has."""
+    """Declare the options --verbose and --quiet, which every verb has."""
 
 
 def _with_verbosity(command: Any) -> Any:

@@ -60,7 +60,7 @@ def backfill_verb(
         for choice in foreseen:
             out.print(f"{choice.line} {choice.label}  {choice.why}", markup=False)
         if not foreseen:
-            out.print("no revision was skipped: nothing to measure")
+            out.print("no unmeasured revision is left")
         return
     filled = backfill(context, asked, count, seconds, make_watcher(screen()))
     if form is Format.JSON:

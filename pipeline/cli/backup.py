@@ -30,8 +30,8 @@ def backup_verb(
 ) -> None:
     """Back up everything that cannot be derived again.
 
-    Only new files are sent. The newest backups are kept, as many as [backup] keep says. The backup
-    may run during a night.
+    Only new files are sent. [backup] keep sets the number of backups to keep; older ones are
+    deleted. The backup may run during a night.
 
     Example: nightshift backup s3://backups/nightshift
     """
@@ -40,7 +40,7 @@ def backup_verb(
         print_json({"place": address, **vars(done)})
         return
     out.print(
-        f"{done.name} in {address}: {plural(done.files, 'file')}, {done.sent} new "
+        f"backup {done.name} in {address}: {plural(done.files, 'file')}, {done.sent} new "
         f"({done.bytes / 1000000.0:.1f} MB), {plural(done.removed, 'older backup')} removed",
         markup=False,
     )

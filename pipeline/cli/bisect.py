@@ -27,7 +27,9 @@ from pipeline.use_cases.measuring import MeasuringContext
 def bisect_verb(
     fingerprint: Annotated[
         str,
-        typer.Argument(help="A regression: the beginning of its fingerprint.", show_default=False),
+        typer.Argument(
+            help="Fingerprint of the regression, or the beginning of it.", show_default=False
+        ),
     ] = "",
     line: Annotated[
         str, typer.Option(help="Name of a line in nightshift.toml, or a major version.")
@@ -66,8 +68,8 @@ def bisect_verb(
     if fingerprint:
         if line or good or bad or step or metric or workload or smallest or mode:
             raise UserError(
-                "a regression already determines the line, the range and the steps; leave the "
-                "options out"
+                "the fingerprint already determines the line, the range and the steps; leave out "
+                "the options that choose them"
             )
         found = bisect_regression(context, fingerprint, seconds, watcher)
     elif line and good and bad:
@@ -97,7 +99,7 @@ def bisect_verb(
 
 
 def as_json(found: Bisected) -> dict[str, Any]:
-    """Return the largest change that a bisection found as JSON; without a change, the two ends."""
+    """Return as JSON the largest change that a bisection found, or without one, its two ends."""
     worst = found.worst
     row = (worst.rows if worst else found.ends)[0]
     return {

@@ -21,24 +21,30 @@ from pipeline.use_cases.measuring import MeasuringContext
 def build_verb(
     target: Annotated[
         str,
-        typer.Argument(help="The DBMS. Default: every build of the plan.", show_default=False),
+        typer.Argument(
+            help="The DBMS to build. Default: all builds of the plan.", show_default=False
+        ),
     ] = "",
     revision: Annotated[
-        str, typer.Argument(help="A release, or a commit by its hash.", show_default=False)
+        str,
+        typer.Argument(
+            help="The release, or the hash of the commit, to build.", show_default=False
+        ),
     ] = "",
     source: Annotated[
-        str, typer.Option(help="The source; `nightshift targets` lists the sources.")
+        str, typer.Option(help="The source to build from; `nightshift targets` lists the sources.")
     ] = "",
     repository: Annotated[
         str,
-        typer.Option(
-            help="For the sources git and tags: another repository, an address or a folder."
-        ),
+        typer.Option(help="For the sources git and tags: URL or folder of another repository."),
     ] = "",
     branch: Annotated[
         str,
         typer.Option(
-            help=("For the source git: the branch of the commit, if not the default one.")
+            help=(
+                "For the source git: the branch that contains the commit. Default: the default "
+                "branch."
+            )
         ),
     ] = "",
     options: Annotated[str, typer.Option(help="Name of the build options.")] = "",

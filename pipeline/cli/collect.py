@@ -31,7 +31,9 @@ def collect_verb(
     ] = None,
     state: Annotated[
         bool,
-        typer.Option("--state", help="Import a state or a plan, replacing the local one."),
+        typer.Option(
+            "--state", help="Import a packed state or plan, which replaces the local one."
+        ),
     ] = False,
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,

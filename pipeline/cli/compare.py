@@ -62,8 +62,8 @@ def compare_verb(
     """Measure two builds in turn until their difference is clear.
 
     The builds need not be in a configuration file, and no such file is needed. Earlier runs of this
-    comparison are used again. A folder stands for its source tree in the present state;
-    FOLDER#COMMIT for a commit of it.
+    comparison are used again. FOLDER stands for the source tree in this folder in its present
+    state; FOLDER#COMMIT for one of its commits.
 
     Example: nightshift compare postgres:14.20 postgres:15.15 --step point-query
     """

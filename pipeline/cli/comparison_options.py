@@ -29,14 +29,16 @@ SmallestOption = Annotated[
 ModeOption = Annotated[
     Mode | None,
     typer.Option(
-        help="time: operations per second; count: instructions, exact on any machine. Default: "
-        "that of the workload."
+        help="What to measure: operations per second (time), or instructions, which are exact on "
+        "any machine (count). Default: the mode of the workload."
     ),
 ]
 AgainOption = Annotated[
     bool, typer.Option("--again", help="Measure everything again, ignoring earlier runs.")
 ]
-BudgetOption = Annotated[str, typer.Option(help="Limit of the measured time, for example 30m.")]
+BudgetOption = Annotated[
+    str, typer.Option(help="Maximum time spent on measuring, for example 30m.")
+]
 WorkloadOption = Annotated[
     str, typer.Option(help="Name of the workload in nightshift.toml to measure with.")
 ]

@@ -29,9 +29,8 @@ def confirm_verb(
         list[str] | None,
         typer.Argument(
             help=(
-                "Only these regressions: the beginnings of their fingerprints. Default: "
-                "all suspected "
-                "ones."
+                "Fingerprints of the regressions to confirm, or their beginnings. Default: all "
+                "suspected regressions."
             ),
             show_default=False,
         ),

@@ -29,7 +29,7 @@ def screen() -> Console:
 
 
 class Verbosity(Enum):
-    """How much is printed on standard error: warnings only, or every logged event."""
+    """How much is printed on standard error: errors only, also warnings, or every logged event."""
 
     QUIET = logging.ERROR
     USUAL = logging.WARNING

@@ -15,10 +15,10 @@ from pipeline.model import RegressionState
 FingerprintArgument = Annotated[
     str,
     typer.Argument(
-        help="The regression: its fingerprint or the beginning of it.", show_default=False
+        help="Fingerprint of the regression, or the beginning of it.", show_default=False
     ),
 ]
-NoteOption = Annotated[str, typer.Option(help="Why you decide so, for later readers.")]
+NoteOption = Annotated[str, typer.Option(help="Reason for the decision, for later readers.")]
 UntilOption = Annotated[
     datetime | None,
     typer.Option(

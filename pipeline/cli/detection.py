@@ -36,7 +36,8 @@ def show_detected(detected: Detected) -> None:
         machines = ", ".join(sorted({each.machine for each in detected.excused}))
         changes = plural(len(detected.excused), "change")
         out.print(
-            f"  {changes} may be caused by {machines}: not counted as regressions", markup=False
+            f"  {changes} may be caused by the machine ({machines}): not counted as regressions",
+            markup=False,
         )
 
 

@@ -41,9 +41,9 @@ def doctor_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
     """Report what disturbs measurements on this machine.
 
     The command changes nothing. The result of a check is good, bad, or unknown if the machine does
-    not report the value. By [preflight] in nightshift.toml, a bad result refuses a night, is a
-    warning, or is only a note. The exit code is 2 if a night would be refused, 1 if there would be
-    a warning, else 0.
+    not report the value. [preflight] in nightshift.toml decides whether a bad result refuses a
+    night, is a warning, or is only a note. The exit code is 2 if a night would be refused, 1 if
+    there would be a warning, else 0.
 
     Example: nightshift doctor
     """

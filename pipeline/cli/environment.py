@@ -23,14 +23,16 @@ _SHOWN = 20
 @app.command("environment")
 def environment_verb(
     config: ConfigOption = DEFAULT_FILE,
-    last: Annotated[int, typer.Option(min=1, help="Number of events to list.")] = _SHOWN,
+    last: Annotated[
+        int, typer.Option(min=1, help="Number of environment events to list.")
+    ] = _SHOWN,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """List changes of machines, and how machines differ.
 
-    The last detection found the changes in the controls: machines that were replaced or updated,
-    that drift or changed for an unknown reason, and the offset of each machine from the first
-    machines of its class.
+    The changes are those that the last detection found in the controls: machines that were replaced
+    or updated, that drift, or that changed for an unknown reason. The offset of each machine from
+    the first machines of its class is listed, too.
 
     Example: nightshift environment --format json
     """
@@ -43,7 +45,7 @@ def environment_verb(
     if not found.machines:
         out.print("no control was measured yet; docs/guide/controls.md explains how to add one")
         return
-    events = plural(len(found.events), "event")
+    events = plural(len(found.events), "environment event")
     out.print(f"{plural(len(found.machines), 'machine')} with controls, {events}")
     for machine in shown.machines:
         out.print(_machine(machine), markup=False)
@@ -53,7 +55,9 @@ def environment_verb(
 
 def _machine(machine: MachineState) -> str:
     nights = plural(machine.nights, "night")
-    apart = f", pairs {machine.apart:.1%} apart" if machine.apart is not None else ""
+    apart = (
+        f", runs of one night differ by {machine.apart:.1%}" if machine.apart is not None else ""
+    )
     return (
         f"  {machine.machine} ({machine.machine_class})  {nights} to {machine.last}{apart}; "
         f"{moved_most(machine.offsets) if machine.offsets else 'equal to its class'}"

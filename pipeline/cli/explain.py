@@ -37,7 +37,8 @@ def explain_verb(
     fingerprint: Annotated[
         str,
         typer.Argument(
-            help="Only this regression: the beginning of its fingerprint. Default: all regressions."
+            help="Fingerprint of the regression to explain, or the beginning of it. Default: all "
+            "regressions."
         ),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
@@ -50,7 +51,9 @@ def explain_verb(
     ] = False,
     blocks: Annotated[
         int,
-        typer.Option(min=2, max=100, help="Number of runs of each side when a setting is tested."),
+        typer.Option(
+            min=2, max=100, help="Number of runs of each variant when a setting is tested."
+        ),
     ] = BLOCKS,
     budget: Annotated[
         str, typer.Option(help="Time limit for the tests of one regression.")

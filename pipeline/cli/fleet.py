@@ -51,15 +51,18 @@ def quote_verb(
     config: ConfigOption = DEFAULT_FILE,
     night: Annotated[
         str,
-        typer.Option("--night", help="Only the servers that this night needs for what is due."),
+        typer.Option(
+            "--night",
+            help="Quote only the servers that this night needs for the runs that are left.",
+        ),
     ] = "",
     variables: Annotated[
         Path | None,
         typer.Option(
             "--variables",
             metavar="FILE",
-            help="With --night: register the runners, and write the variables of Terraform. "
-            "The file is a secret. No file is written if the night needs no server.",
+            help="With --night: register the runners, and write the Terraform variables to this "
+            "file, which contains secrets. No file is written if the night needs no server.",
         ),
     ] = None,
     attempt: Annotated[
@@ -67,7 +70,8 @@ def quote_verb(
         typer.Option(
             "--attempt",
             min=1,
-            help="Number of this attempt to create the servers; each takes other places.",
+            help="Number of this attempt to create the servers; each attempt tries another "
+            "location or server type.",
         ),
     ] = 1,
     ttl: TtlOption = "",
@@ -80,7 +84,7 @@ def quote_verb(
     Example: nightshift fleet quote --ttl 4h
     """
     if variables is not None and not night:
-        raise UserError("--variables writes the servers of a night; name it with --night")
+        raise UserError("--variables needs --night, the name of the night whose servers it writes")
     try:
         if night:
             _quote_night(config, night, variables, attempt, ttl, form)
@@ -257,7 +261,7 @@ def _swept(swept: Swept, form: Format) -> None:
         for what in swept.deleted:
             out.print(f"deleted {what}", markup=False)
     for what in swept.left:
-        _note(f"left {what}")
+        _note(f"not deleted: {what}")
     if swept.left:
         raise UserError(
             f"{plural(len(swept.left), 'resource')} could not be deleted and may cost money; "

@@ -1,4 +1,4 @@
-"""The verb github: check the settings of a repository."""
+"""The verb `github check`: check the settings of a repository."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_verb(
 
     The command reads the settings through GitHub's API and changes nothing. It prints a line for
     each setting that is missing or worth knowing, with what to do. The exit code is 1 if something
-    is missing. The variable that [github] secret names holds the token.
+    is missing. The token is read from the environment variable that [github] secret names.
 
     Example: nightshift github check me/db
     """
@@ -45,5 +45,5 @@ def check_verb(
                 line = f"{each.state}: {each.name}: {each.text} -> {each.remedy}"
                 out.print(line, markup=False, soft_wrap=True)
         good = sum(each.state is SettingState.GOOD for each in findings)
-        out.print(f"{len(missing)} settings missing, {plural(good, 'check')} good", markup=False)
+        out.print(f"{len(missing)} settings missing, {plural(good, 'check')} passed", markup=False)
     raise typer.Exit(1 if missing else 0)

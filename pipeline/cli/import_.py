@@ -26,7 +26,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 group = add_group("import")
 
 MachineOption = Annotated[
-    str, typer.Option(help="The machine class that measured, if the files do not name it.")
+    str, typer.Option(help="The machine class of the results, if the files do not name it.")
 ]
 
 
@@ -64,14 +64,14 @@ def _verb(name: str) -> Callable[..., None]:
             str, typer.Option(help="Name of the line. Default: the name of the format.")
         ] = "",
         target: Annotated[
-            str, typer.Option(help="The measured program. Default: the name of the line.")
+            str, typer.Option(help="The program that was measured. Default: the name of the line.")
         ] = "",
         machine: MachineOption = "",
         lower: Annotated[
             list[str] | None,
             typer.Option(
-                help="Shell pattern of steps whose lower values are better, if the format does not "
-                "say so; repeatable."
+                help="Shell pattern of steps for which lower values are better, if the format does "
+                "not say so; repeatable."
             ),
         ] = None,
         config: ConfigOption = DEFAULT_FILE,

@@ -83,7 +83,8 @@ def break_verb(
         out.print("nobody holds the lease of this machine")
     else:
         out.print(
-            f"broke the lease of process {claim.holders[0].pid}, for {claim.purpose}", markup=False
+            f"broke the lease that process {claim.holders[0].pid} held for {claim.purpose}",
+            markup=False,
         )
 
 

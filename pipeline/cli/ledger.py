@@ -50,13 +50,17 @@ def ledger_verb(
         f"{ledger.wrong_issues_per_month:.2g} wrong issues a month"
     )
     if ledger.series:
-        out.print("smallest change that detection finds in about 8 of 10 cases:")
+        out.print(
+            "smallest change that detection finds in about 8 of 10 cases, in the middle of a "
+            "series and at its newest 5 positions:"
+        )
         out.print("  middle   newest 5")
     for one in ledger.series[:_SHOWN]:
         out.print(_series(one), markup=False)
     if len(ledger.series) > _SHOWN:
         out.print(
-            f"  {len(ledger.series) - _SHOWN} series are more sensitive; --format json lists all"
+            f"  {len(ledger.series) - _SHOWN} other series can show smaller changes; --format "
+            "json lists all series"
         )
 
 

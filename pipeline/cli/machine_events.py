@@ -11,7 +11,7 @@ from pipeline.environment.events import Effect, EnvironmentEvent, MachineEventKi
 from pipeline.environment.persistence import load_environment
 
 RECENT = timedelta(days=7)
-"""How long nights still print an event that has ended."""
+"""Time for which nights still print an event after it has ended."""
 
 _FIGURES = 3
 """Number of printed figures of an event, those that changed most."""

@@ -87,7 +87,7 @@ def _show(night: NightResult) -> None:
     left = len(night.harness_errors)
     lacks = f", {plural(left, 'run')} not measured (harness errors)" if left else ""
     some = night.runs or left
-    done = f"{plural(night.runs, 'run')} measured" if some else "nothing left to measure"
+    done = f"{plural(night.runs, 'run')} measured" if some else "nothing left to measure; ended"
     out.print(f"{done}{lacks} in {show_duration(night.seconds)}")
 
 

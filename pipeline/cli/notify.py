@@ -29,7 +29,8 @@ def notify_verb(
 ) -> None:
     """Report regressions: files, GitHub issues, webhooks.
 
-    [notify] sets the sinks. Decisions that people made there are recorded in the journal first.
+    [notify] sets the sinks (the places to report to). Decisions that people made in them are
+    recorded in the journal first.
 
     Example: nightshift notify --dry-run
     """

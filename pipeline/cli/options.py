@@ -38,8 +38,8 @@ RunOption = Annotated[
     typer.Option(
         "--run",
         metavar="ID",
-        help="Id of the workflow run that hands out the jobs; repeated attempts at it get the same "
-        "batches.",
+        help="Id of the workflow run that hands out the jobs; another attempt of the same run "
+        "hands out the same batches.",
     ),
 ]
 

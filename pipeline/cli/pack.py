@@ -41,17 +41,15 @@ def pack_verb(
     ] = False,
     batch: Annotated[
         str,
-        typer.Option(
-            help="Id of the batch that the results answer, as `plan` or `pursue` prints it."
-        ),
+        typer.Option(help="Id of the batch that was measured, as `plan` or `pursue` prints it."),
     ] = "",
     config: ConfigOption = DEFAULT_FILE,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Pack the results of this machine into a folder for transfer.
 
-    The folder has checksums; `collect` on another machine reads it. On another machine or in a
-    bucket only new files are sent; each sending machine needs a separate folder there.
+    The folder has checksums; `collect` on another machine reads it. To another machine or a bucket,
+    only new files are sent; each sending machine needs a separate folder there.
 
     Example: nightshift pack s3://bench/outbox/ax162-1
     """

@@ -75,12 +75,12 @@ def plan_verb(
         out.print(f"processors of {line_of_text}", markup=False)
     out.print(
         f"{len(plan.due)} cells x {plan.repetitions} repetitions; {len(remaining)} runs left, "
-        f"{show_duration(seconds)} of steps"
+        f"whose steps take {show_duration(seconds)}"
     )
 
 
 def _steps(workload: Workload) -> str:
-    """Return as text how many steps last how long."""
+    """Return as text how many steps of a workload have which duration."""
     family = find_family(workload.family)
     lengths = Counter(
         _length(family.timing(action, workload))
@@ -92,5 +92,5 @@ def _steps(workload: Workload) -> str:
 
 def _length(timing: Timing) -> str:
     if timing.usual is not None and timing.measured == timing.limit:
-        return "that end after their rows"
+        return "that end when all rows are written"
     return f"of {timing.measured:g} s"

@@ -140,7 +140,7 @@ class Bars(Watcher):
 class _TimeLeft(ProgressColumn):
     """The column of a bar with the time left, estimated from the speed so far.
 
-    Between two steps it counts down to the last estimated end.
+    Between two updates it counts down to the last estimated end.
     """
 
     def render(self, task: Task) -> Text:

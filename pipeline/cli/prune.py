@@ -35,7 +35,7 @@ def prune_verb(
     nights: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of newest nights of which everything is kept, whatever their age."
+            min=0, help="Number of newest nights whose data is kept completely, whatever their age."
         ),
     ] = 0,
     dry_run: Annotated[
@@ -46,8 +46,8 @@ def prune_verb(
 ) -> None:
     """Remove old samples and bundles that no result depends on.
 
-    Without its samples a bundle still has its figures: tables and detection give the same results.
-    The evidence of regressions stays, and so do bundles that a night would measure again.
+    A bundle without samples still has its measured values: tables and detection give the same
+    results. The evidence of regressions stays, and so do bundles that a night would measure again.
 
     Example: nightshift prune --samples 90 --bundles 400 --nights 30 --dry-run
     """
@@ -70,6 +70,7 @@ def prune_verb(
         f"{plural(counts[PruneAction.CONDENSE], 'bundle')} to condense; nothing was changed"
         if dry_run
         else f"{plural(counts[PruneAction.DELETE], 'file')} deleted, "
-        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB are free"
+        f"{plural(counts[PruneAction.CONDENSE], 'bundle')} condensed; {free / 1e6:.1f} MB "
+        "freed"
     )
     out.print(reported, markup=False)

@@ -41,8 +41,8 @@ def publish_verb(
 ) -> None:
     """Send new measurements to Prometheus.
 
-    The receiver is that of the configuration or, if there is none, the hub on this machine. Each
-    value has the time of its measurement; corrected values are sent again.
+    Measurements are sent to the configured receiver or, without one, to the hub on this machine.
+    Each value is sent with the time of its measurement; corrected values are sent again.
 
     Example: nightshift publish --url http://127.0.0.1:9090/api/v1/write
     """

@@ -1,4 +1,4 @@
-"""The verbs of `pull-request`: measure, publish and command."""
+"""The verbs of `pull-request`: measure, publish, announce and command."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ UNKNOWN = 2
 def measure_verb(
     base: BaseArgument,
     head: HeadArgument,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the answer.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the result.")],
     step: StepOption = None,
     metric: MetricOption = None,
     workload: WorkloadOption = "",
@@ -72,7 +72,9 @@ def measure_verb(
     smallest: SmallestOption = "",
     budget: BudgetOption = "5m",
     limit: Annotated[str, typer.Option(help="Time limit, builds included.")] = "2h",
-    bundles: Annotated[bool, typer.Option(help="Include the raw measurements (bundles).")] = True,
+    bundles: Annotated[
+        bool, typer.Option(help="Add the bundles (raw measurements) to the result.")
+    ] = True,
     gate: GateOption = False,
     again: AgainOption = False,
     results: ResultsOption = None,
@@ -82,8 +84,8 @@ def measure_verb(
     """Compare a pull request with its base.
 
     This command runs code of the pull request, so it refuses to run with a token in its
-    environment. It always writes an answer, and its exit code is then 0. With --gate the exit code
-    is 1 for a regression, and 2 if the measurement could not run.
+    environment. It always writes an answer. The exit code is 0; with --gate it is 1 for a
+    regression, and 2 if the measurement could not run.
 
     Example: nightshift pull-request measure postgres:.#main postgres:.#HEAD --out answer
     """
@@ -103,13 +105,17 @@ def publish_verb(
     artifact: Annotated[
         Path,
         typer.Argument(
-            help="Output of `pull-request measure`: a folder, or the zip file of GitHub."
+            help="Output of `pull-request measure`: a folder, or the zip archive that GitHub made "
+            "of it."
         ),
     ],
     event: Annotated[
         Path,
         typer.Option(
-            help="File with the event that started the workflow. Default: GITHUB_EVENT_PATH."
+            help=(
+                "File with the event that started the workflow; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
         ),
     ],
     repository: Annotated[
@@ -121,16 +127,22 @@ def publish_verb(
     ] = "",
     smallest: Annotated[
         str,
-        typer.Option(help="Smallest change of interest. Default: that of `pull-request measure`."),
+        typer.Option(
+            help="Smallest relative change that matters. Default: that of `pull-request measure`."
+        ),
     ] = "",
     way: Annotated[
-        Way, typer.Option("--as", help="Form of the result on the commit: a check run or a status.")
+        Way,
+        typer.Option(
+            "--as",
+            help="How to report the result on the commit: as a check run or as a commit status.",
+        ),
     ] = Way.CHECK,
     branch: Annotated[
         str,
         typer.Option(
-            help="Branch on which `pull-request command` starts the measurement, beside the "
-            "default branch."
+            help="Branch, besides the default branch, on which `pull-request command` starts the "
+            "measurement."
         ),
     ] = "",
     gate: GateOption = False,
@@ -141,7 +153,7 @@ def publish_verb(
 
     The command always writes a check run, and a comment if there is something to report. The
     artifact is untrusted: it is validated, and only the event determines the pull request. The
-    variable that [github] secret names holds the token.
+    token is read from the environment variable that [github] secret names.
 
     Example: nightshift pull-request publish answer.zip --repository me/db --event event.json
     """
@@ -171,7 +183,13 @@ def publish_verb(
 @group.command("announce")
 def announce_verb(
     event: Annotated[
-        Path, typer.Option(help="File with the event of the measuring run: GITHUB_EVENT_PATH.")
+        Path,
+        typer.Option(
+            help=(
+                "File with the event of the workflow run that measures; a workflow finds it at "
+                "$GITHUB_EVENT_PATH."
+            )
+        ),
     ],
     repository: Annotated[
         str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
@@ -182,8 +200,9 @@ def announce_verb(
 ) -> None:
     """Show in a check run that a measurement waits for a machine, or runs.
 
-    The event is that of workflow_run with the type requested or in_progress. A run that measures
-    nothing is not shown. The variable that [github] secret names holds the token.
+    The event is a workflow_run event of the type requested or in_progress. A run that measures
+    nothing is not shown. The token is read from the environment variable that [github] secret
+    names.
 
     Example: nightshift pull-request announce --event event.json --repository me/db
     """
@@ -192,13 +211,19 @@ def announce_verb(
     if form is Format.JSON:
         print_json({"page": page})
     else:
-        out.print(page or "no measurement waits or runs, so no check run was written", markup=False)
+        out.print(
+            page or "no measurement is waiting or running, so no check run was written",
+            markup=False,
+        )
 
 
 @group.command("command")
 def command_verb(
     event: Annotated[
-        Path, typer.Option(help="File with the event of the comment: GITHUB_EVENT_PATH.")
+        Path,
+        typer.Option(
+            help="File with the event of the comment; a workflow finds it at $GITHUB_EVENT_PATH."
+        ),
     ],
     repository: Annotated[
         str, typer.Option(help="OWNER/NAME of the repository. Default: [github] repository.")
@@ -215,9 +240,9 @@ def command_verb(
     """Obey /nightshift in a comment on a pull request.
 
     /nightshift starts the measurement, with the arguments steps=NAME,NAME and mode=time or
-    mode=count. /nightshift accept REASON accepts the measured regression. Only people who may write
-    to the repository are obeyed; commands of others are refused with exit code 0. The variable that
-    [github] secret names holds the token.
+    mode=count. /nightshift accept REASON accepts the measured regression. Only commands of people
+    with write access to the repository are executed; commands of others are refused, with exit code
+    0. The token is read from the environment variable that [github] secret names.
 
     Example: nightshift pull-request command --event event.json --repository me/db
     """

@@ -46,7 +46,10 @@ def remeasure_verb(
         typer.Option(help="Only cells with runs that failed or were disturbed."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be measured, and how long it takes.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would be measured, and how long it takes; measure nothing."
+        ),
     ] = False,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,

@@ -25,8 +25,9 @@ def replay_verb(
 ) -> None:
     """Replay past nights and list what they would have filed.
 
-    The present configuration is applied to the stored results, with one more revision in each
-    night. Nothing is measured or written; confirmations come from the experiments of that time.
+    The present configuration is applied to the stored results, night by night, with one more
+    revision in each. Nothing is measured or written; confirmations come from the experiments of
+    that time.
 
     Example: nightshift replay --format json
     """

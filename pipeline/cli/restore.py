@@ -31,8 +31,8 @@ def restore_verb(
 ) -> None:
     """Restore a backup into empty folders.
 
-    The newest generation is restored, or the newest whose name begins with --at. An existing
-    configuration file is kept. Afterwards `nightshift rebuild` derives the store.
+    The newest backup is restored, or the newest whose name begins with the text of --at. An
+    existing configuration file is kept. Afterwards `nightshift rebuild` derives the store.
 
     Example: nightshift restore s3://backups/nightshift
     """
@@ -42,6 +42,7 @@ def restore_verb(
     else:
         count = plural(restored.files, "file")
         out.print(
-            f"{restored.name}: {count} in {restored.results}; now run `nightshift rebuild`",
+            f"backup {restored.name}: {count} restored to {restored.results}; now run `nightshift "
+            "rebuild`",
             markup=False,
         )

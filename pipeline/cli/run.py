@@ -39,7 +39,8 @@ def run_verb(
     table: Annotated[
         str,
         typer.Option(
-            help="Measure and ingest what the columns of this [[table]] lack, instead of the lines."
+            help="Measure and ingest the missing results of this [[table]], instead of those of "
+            "the lines."
         ),
     ] = "",
     form: FormatOption = Format.TEXT,

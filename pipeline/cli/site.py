@@ -20,7 +20,7 @@ from pipeline.use_cases.site import make_site
 def site_verb(
     output: Annotated[
         Path | None,
-        typer.Option(help="Folder for the site. Default: the folder site in the results."),
+        typer.Option(help="Folder for the site. Default: the folder site in the results folder."),
     ] = None,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,

@@ -60,7 +60,9 @@ def table_verb(
     ] = None,
     layout: Annotated[
         str,
-        typer.Option(help="The layout: one of the above. Default: that of each workload family."),
+        typer.Option(
+            help="The layout, one of those listed above. Default: that of each workload family."
+        ),
     ] = "",
     base: Annotated[
         str, typer.Option(help="Revision to compare with. Default: the first one of a line.")
@@ -88,8 +90,8 @@ def table_verb(
         bool,
         typer.Option(
             "--all",
-            help=f"Show all revisions. Default: of a line of more than {LONG}, the first and the "
-            f"{NEWEST} newest.",
+            help=f"Show all revisions. Default: of a line with more than {LONG} revisions, only "
+            f"the first and the {NEWEST} newest.",
         ),
     ] = False,
     decimals: Annotated[

@@ -12,7 +12,7 @@ from pipeline.cli.progress import Lines, make_watcher, show_left, time_left
 from pipeline.measure.progress import Watcher
 
 _PAUSE = 30.0
-"""Seconds between two progress lines without a terminal."""
+"""Seconds between two progress lines when the output is not a terminal."""
 
 
 def transfers(console: Console) -> Watcher:

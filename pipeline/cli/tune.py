@@ -47,7 +47,9 @@ def set_verb(
 def restore_verb(
     left: Annotated[
         bool,
-        typer.Option("--left", help="Restore only what a night has set, not what was set by hand."),
+        typer.Option(
+            "--left", help="Restore only settings that a night changed, not those changed by hand."
+        ),
     ] = False,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -60,7 +62,7 @@ def restore_verb(
     outcomes = restore_machine(left=left)
     _show(outcomes, form)
     if not outcomes and form is Format.TEXT:
-        out.print("no kernel setting of this machine is changed")
+        out.print("there is no kernel setting to restore")
     _conclude(failed(outcomes, ()), "restored")
 
 
@@ -76,12 +78,12 @@ def status_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format
         print_json({"tuned": tuned, "asked": foreseen})
         return
     if tuned is None or not tuned.entries:
-        out.print("no kernel setting of this machine is changed")
+        out.print("nightshift has changed no kernel setting of this machine")
     else:
         until = "`nightshift tune restore`" if tuned.by_hand else "the end of the night"
         out.print(f"tuned until {until}:")
         for entry in tuned.entries:
-            out.print(f"  {entry.setting} {entry.knob}: before {entry.before}", markup=False)
+            out.print(f"  {entry.setting} {entry.knob}: originally {entry.before}", markup=False)
     would = [each for each in foreseen if each.did is KnobResult.SET]
     if would:
         out.print("`nightshift tune set` would change:")

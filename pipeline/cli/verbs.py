@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """One verb of the command line: its name, its group and its line of help.
+    """One verb of the command line: its name and its line of help.
 
     ``help`` is its line in `nightshift --help`, and the first line of the verb's docstring.
     """
@@ -17,7 +17,7 @@ class Verb(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The name of the Python module with the verb."""
+        """The name of the Python module that implements the verb."""
         name = "import_" if self.name == "import" else self.name.replace("-", "_")
         return f"pipeline.cli.{name}"
 
@@ -84,7 +84,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("schema", "Print the JSON schema of nightshift.toml, for editors."),
     ),
 }
-"""The verbs by heading, in the order of the help; a new verb is added here."""
+"""The verbs in the order of the help, grouped by its headings; add new verbs here."""
 
 VERBS: Mapping[str, Verb] = {verb.name: verb for verbs in GROUPS.values() for verb in verbs}
 """Every verb by its name."""

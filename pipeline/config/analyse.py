@@ -130,7 +130,7 @@ class ConfirmSection(Section):
 
 
 class BisectSection(Section):
-    """The table ``[bisect]``: how the cause of a confirmed regression is searched."""
+    """The table ``[bisect]``: the time limit of bisecting confirmed regressions."""
 
     night: Duration = Field(
         default="30m",
@@ -140,7 +140,7 @@ class BisectSection(Section):
 
 
 class RuleSection(Section):
-    """A table ``[[rule]]``: settings of detection for some series that replace ``[detect]``.
+    """A table ``[[rule]]``: detection settings for some series, which override ``[detect]``.
 
     If several rules apply to a series, the most specific one wins.
     """
@@ -177,5 +177,5 @@ class RuleSection(Section):
 
     @property
     def pattern(self) -> Pattern:
-        """The pattern that says which series the rule is for."""
+        """The pattern of the series that the rule applies to."""
         return Pattern(**{name: getattr(self, name) for name in Pattern.model_fields})

@@ -16,8 +16,9 @@ class Section(BaseModel):
 
 
 Name = Annotated[str, Field(pattern=NAME)]
-"""Names are parts of file names, so only letters, digits, dots, dashes and underscores fit."""
+"""A name in ``nightshift.toml``. Names become parts of file names, so only letters, digits, dots,
+dashes and underscores are allowed."""
 
 
 Version = Annotated[str, Field(pattern=VERSION)]
-"""A release, the beginning of one (17, 17.4), or a commit's hash; may be empty."""
+"""A release, a prefix of one (17, 17.4), or a commit's hash; may be empty."""

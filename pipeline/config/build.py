@@ -10,7 +10,7 @@ from pipeline.config.base import Name, Section, Version
 
 
 class BuildSection(Section):
-    """A table ``[[build]]``: named compiler options, in addition to those of published builds."""
+    """A table ``[[build]]``: named build options, in addition to the predefined ones."""
 
     name: Name = Field(description="name of these build options, which lines and tables use")
     compiler: str = Field(default="gcc", description="compiler: gcc, clang, gcc-12 or a path")

@@ -1,4 +1,4 @@
-"""Error messages about ``nightshift.toml`` in the words of the file, with suggestions."""
+"""Turn errors in ``nightshift.toml`` into messages for users, with suggestions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-"""The pattern of a name."""
+"""The pattern of a name in ``nightshift.toml``, for example of a line or a workload."""
 
 VERSION = r"^(\d+(\.\d+)*|[0-9a-f]{7,64})?$"
-"""The pattern of a version, the beginning of one, or a commit's hash; may be empty."""
+"""The pattern of a version, a prefix of one (17), or a commit's hash; may be empty."""
 
 RECEIVER = r"^(https?://[^@\s]+)?$"
 """The pattern of a receiver's address, without a password; may be empty."""
@@ -66,7 +66,7 @@ _EXPECTED = {
 
 
 def wording(error: ErrorDetails) -> str:
-    """Describe an invalid setting in the words of ``nightshift.toml``."""
+    """Convert pydantic's error about a setting to a message for users."""
     at, context = error["loc"], error.get("ctx", {})
     match error["type"]:
         case "missing":

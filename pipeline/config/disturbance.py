@@ -7,4 +7,4 @@ from pipeline.machine.disturbance.base import Limits
 
 
 class DisturbanceSection(Limits, Section):
-    """The table ``[disturbance]``: how much may disturb a step, how often it is repeated."""
+    """The table ``[disturbance]``: limits of disturbances, and repetitions of disturbed steps."""

@@ -124,7 +124,8 @@ class ConfigFile:
             raise self._first_problem(error) from error
         except RecursionError as error:
             raise UserError(
-                f"{path} has too deeply nested tables or lists; remove them: no setting needs them"
+                f"the tables or lists in {path} are nested too deeply; remove them: no setting "
+                "needs them"
             ) from error
         self._check_references()
 
@@ -258,8 +259,8 @@ def json_schema() -> dict[str, Any]:
 def _validated(raw: Mapping[str, Any]) -> Config:
     """Validate the settings without conversion: the text "3" is not a number, and 1 is not true.
 
-    Strictness is that of JSON, where a list may represent a tuple and a text a path. A date, which
-    JSON lacks, is passed as a value that no setting accepts.
+    In pydantic's strict mode, JSON input may still give a list for a tuple and a text for a path.
+    JSON has no dates, so a date is passed as an object that no setting accepts.
     """
     text = json.dumps(raw, default=lambda moment: {"date": str(moment)})
     return Config.model_validate_json(text, strict=True)

@@ -46,7 +46,7 @@ class MachineSection(Section):
 
 
 class ClassSection(Section):
-    """A table ``[[class]]``: a class of measuring machines, for a machine that only collects."""
+    """A table ``[[class]]``: a class of measuring machines, whose results this machine collects."""
 
     name: Name = Field(description="name of the machine class")
     cores: int = Field(ge=1, description="number of processors, to which configurations are scaled")

@@ -12,7 +12,7 @@ from pipeline.model import MOST, Mode, OptionValue
 from pipeline.text.units import Duration, Size
 
 _MOST_ROWS = 10**12
-"""More rows in a table than any machine holds."""
+"""Maximum number of rows in a table: more than any machine can hold."""
 
 
 _LEAST_MEMORY = 10**9
@@ -90,7 +90,7 @@ class LineSection(SourceSection):
     @model_validator(mode="after")
     def _explicit_or_selected(self) -> LineSection:
         if self.revisions and self.model_fields_set & {"take", "since", "until", "newest"}:
-            raise ValueError("set either revisions, or take, since, until and newest, but not both")
+            raise ValueError("set revisions, or any of take, since, until and newest, but not both")
         return self
 
 
@@ -173,8 +173,8 @@ class WorkloadSection(Section):
     def _enough(cls, memory: int | None) -> int | None:
         if memory is not None and memory < _LEAST_MEMORY:
             raise ValueError(
-                "the memory of a workload is at least 1GB, the smallest machine that "
-                "configurations are scaled to"
+                "the memory of a workload must be at least 1GB, because configurations are not "
+                "scaled to smaller machines"
             )
         return memory
 
@@ -200,13 +200,13 @@ class WorkloadSection(Section):
                 )
             if self.pin:
                 raise ValueError(
-                    'a workload with mode = "count" runs on one processor, because others do not '
-                    "change a count; remove the setting pin"
+                    'a workload with mode = "count" runs on one processor, because more '
+                    "processors would not change the count; remove the setting pin"
                 )
             if self.memory is not None:
                 raise ValueError(
-                    'a workload with mode = "count" does not wait for storage; remove the setting '
-                    "memory"
+                    'a workload with mode = "count" has no memory limit, because waiting for '
+                    "storage does not change the count; remove the setting memory"
                 )
         elif self.cache_simulation:
             raise ValueError(

@@ -59,8 +59,8 @@ class PublishSection(Section):
     def _password(self) -> PublishSection:
         if self.username and not self.secret:
             raise ValueError(
-                "username needs secret: the name of the environment variable that holds "
-                "the password"
+                "username needs the setting secret, the name of the environment variable that "
+                "holds the password; add it"
             )
         return self
 

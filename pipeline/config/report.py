@@ -32,7 +32,7 @@ COLOURS: dict[Colour, ColourLook] = {
 
 
 class ReportSection(Section):
-    """The table ``[report]``: the relative throughputs from which cells of tables are coloured."""
+    """The table ``[report]``: the colours of table cells, by relative throughput."""
 
     worse: float = Field(
         default=0.95, gt=0, le=1, description="relative throughput at or below this limit is worse"

@@ -10,7 +10,7 @@ from pipeline.config.base import Name, Section, Version
 
 
 class ServerConfigSection(Section):
-    """A table ``[[config]]``: a user's DBMS configuration: a file, or changes of another one."""
+    """A table ``[[config]]``: a user's DBMS configuration: a file, or changes to another one."""
 
     name: Name = Field(description="name of the configuration, which workloads and tables use")
     target: str = Field(description="the DBMS")
@@ -37,5 +37,8 @@ class ServerConfigSection(Section):
         if self.extends == self.name:
             raise ValueError("a configuration cannot extend itself; name another one")
         if any("\n" in line for line in self.lines):
-            raise ValueError("each of lines is one line; make a list of them, or use file")
+            raise ValueError(
+                "an item of lines contains a line break; write each line as a separate item, or "
+                "use file"
+            )
         return self

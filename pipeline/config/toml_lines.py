@@ -1,7 +1,7 @@
 """Find the line of each setting in a TOML text, so that errors can name it.
 
-The parser of the standard library drops positions. This scanner records only these: on which line
-each value begins. It takes a text that was parsed before, so it may assume that the text is valid.
+The parser of the standard library does not report positions. This scanner finds the line on which
+each value begins. The text has been parsed before, so the scanner may assume that it is valid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Location = tuple[str | int, ...]
 """A path to a setting, as pydantic returns it: ("workload", 0, "steps", 2)."""
 
 _BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
-"""The text between two values, including the commas of a list."""
+"""Whitespace, comments and commas between two values."""
 _KEY = re.compile(r"""[\w-]+|"(?:\\.|[^"\\])*"|'[^']*'""")
 _DOT = re.compile(r"[ \t]*\.[ \t]*")
 _EQUALS = re.compile(r"[ \t]*=[ \t]*")
@@ -31,7 +31,7 @@ _SCALAR = re.compile(
 def find_line(text: str, location: Sequence[str | int]) -> int:
     """Return the line number, from 1, on which a setting of a TOML text begins.
 
-    For a missing setting, return the line of the nearest table or list above it.
+    For a missing setting, return the line of the innermost table or list that should contain it.
     """
     offsets = _Scanner(text).offsets
     for length in range(len(location), 0, -1):
@@ -42,7 +42,7 @@ def find_line(text: str, location: Sequence[str | int]) -> int:
 
 
 class _Scanner:
-    """Reads a TOML text; ``offsets`` then says where each setting and table begins."""
+    """Scans a TOML text; ``offsets`` has the position at which each setting or table begins."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0

@@ -47,7 +47,7 @@ class SshSection(Section):
 
 
 class S3Section(Section):
-    """The table ``[s3]``: the object storage with the buckets."""
+    """The table ``[s3]``: the address of the object storage, and where its credentials are."""
 
     endpoint: str = Field(
         default="",

@@ -19,8 +19,8 @@ from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Series
 
 PART = 1.0 / 3.0
-"""Share of the smallest change of interest by which a machine must move to cause an event. If one
-of three machines that share a line moves, the mean of the line moves by a third as much."""
+"""Share of the smallest change of interest by which a machine must change to cause an event. If one
+of three machines that measure a line changes, the mean of the line changes by a third as much."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def environment_of(
     """Assess the machines from the measurements of their controls.
 
     Without control rows the assessment leaves every series unchanged. ``alarms_per_1000`` is the
-    detection threshold, ``min_effect`` the smallest relative change of interest in a series.
+    number of false alarms that detection accepts in 1000 nights, ``min_effect`` the smallest
+    relative change of interest in a series.
     """
     smallest = PART * min_effect
     known = panels(rows)
@@ -87,7 +88,7 @@ def environment_of(
 
 
 NOTHING_KNOWN = EnvironmentAssessment((), (), Calibration((), 0.0))
-"""The environment of machines without controls."""
+"""The assessment without controls, from which nothing is known about machines."""
 
 
 def measured_where(runs: Iterable[RunHead], hostnames: Mapping[str, str]) -> dict[str, RunPlace]:

@@ -55,7 +55,7 @@ class RunPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """How much a machine moved a series in each night.
+    """The effect of a machine's changes on a series, night by night.
 
     ``divisors`` are the factors to divide values by (1.0: no effect). ``out`` marks nights whose
     effect is unknown.
@@ -140,7 +140,7 @@ class Calibration:
         return self._nights[run]
 
     def course(self, key: SeriesKey, place: ClassMachine) -> Course | None:
-        """Return how a machine moved a series night by night; None if no control resembles it."""
+        """Return a machine's effect on a series in each night; None if no control resembles it."""
         asked = key.target, key.workload_hash, key.step, key.group, key.unit, key.metric
         if (place, asked) not in self._courses:
             self._courses[place, asked] = self._course(key, place)
@@ -172,7 +172,7 @@ class Calibration:
 
 
 def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], bool]:
-    """Return which control figures resemble a series, and whether they measure its own step."""
+    """Return the control figures that resemble a series, and whether they are of the same step."""
     of_metric = [at for at, figure in enumerate(figures) if figure.metric == key.metric]
     for fits, own in ALIKE:
         found = [at for at in of_metric if fits(figures[at], key)]
@@ -182,11 +182,12 @@ def alike(figures: Sequence[ControlFigure], key: SeriesKey) -> tuple[list[int], 
 
 
 def expected(sizes: Floats, own: bool) -> float:
-    """Estimate how much a machine change moves a series, from its effect on controls.
+    """Estimate the effect of a machine change on a series from its effects on control figures.
 
-    Figures of the series' own step are averaged. The mean of other figures is shrunk by their
-    disagreement: with mean m and scatter s, the factor m^2 / (m^2 + s^2) has the smallest expected
-    squared error for a further step. A single figure has no scatter and counts half.
+    With ``own``, the figures are of the series' own step, and their effects are averaged. Otherwise
+    the mean is shrunk by their disagreement: with mean m and scatter s, the factor m^2 / (m^2 +
+    s^2) has the smallest expected squared error for a further step. A single figure has no scatter
+    and counts half.
     """
     mean = float(sizes.mean())
     if own or mean == 0.0:
@@ -196,12 +197,13 @@ def expected(sizes: Floats, own: bool) -> float:
 
 
 def nights_off(standing: MachineOffset, smallest: float) -> NDArray[np.bool_]:
-    """Return the nights in which most control figures were far from normal.
+    """Return in which nights most control figures were far from normal.
 
     Returns (nights,).
 
-    Far means farther than the smallest change of interest and than three standard deviations of a
-    night. A change too recent to distinguish from an outage counts as an outage.
+    A figure is far from normal if it deviates by more than the smallest change of interest and by
+    more than three standard deviations of a night. A change too recent to distinguish from an
+    outage counts as an outage.
     """
     fit, panel = standing.fit, standing.panel
     apart = np.abs(panel.means - fit.start[:, None] - fit.moved)

@@ -1,4 +1,4 @@
-"""Changes of a machine that its fingerprint shows, as a new kernel."""
+"""Changes of a machine that its fingerprint shows, such as a new kernel."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from pipeline.environment.ramps import best_ramp
 from pipeline.environment.steps import NEAR, steps_of
 
 MOST_RAMPS = 3
-"""The most ramps searched for in one machine. Three straight lines describe a curved drift well."""
+"""Maximum number of ramps to search for in the controls of a machine. Three straight lines describe
+a curved drift well."""
 
 
 def changes_of(
@@ -25,17 +26,18 @@ def changes_of(
 ) -> LevelFit:
     """Find every clear change of a machine, and fit each control figure's level between changes.
 
-    ``updates`` are the nights with a changed fingerprint. A step in such a night needs no search,
-    only a clear effect, and absorbs a step detected close by. ``deviation`` is (figures,), the
-    standard deviation of a night; ``smallest`` is the smallest relative change of interest. Where a
-    ramp and steps both fit, the cheaper model by Schwarz's criterion is kept.
+    ``updates`` are the nights with a changed fingerprint. Each of them is tried as a step, without
+    a search, and kept if its effect is clear; it replaces steps that the search finds close by.
+    ``deviation`` is (figures,), the standard deviation of a night; ``smallest`` is the smallest
+    relative change of interest. Where a ramp and steps both fit, the better model by Schwarz's
+    criterion is kept.
     """
     metrics = [figure.metric for figure in panel.figures]
 
     fixed = _placed((), updates)
 
     def with_steps(ramps: list[MachineChange]) -> LevelFit:
-        """Fit these ramps, and the steps that remain without them."""
+        """Fit these ramps, and the steps found after subtracting them."""
         known = fit(panel.means, [*ramps, *fixed], deviation)
         slow = known.sizes[:, : len(ramps)] @ known.courses[: len(ramps)]
         found = steps_of(panel.means - slow, metrics, alarms_per_1000, smallest)
@@ -57,7 +59,7 @@ def changes_of(
 
 
 def _placed(found: Sequence[MachineChange], updates: Sequence[int]) -> list[MachineChange]:
-    """Move a step to the night in which the fingerprint changed, if it may lie there."""
+    """Return a step for each night with a changed fingerprint, and the found steps not near one."""
     placed = {night: MachineChange(night, night, night, night) for night in updates}
     for step in found:
         if not any(step.earliest - NEAR <= night <= step.latest + NEAR for night in updates):
@@ -82,9 +84,9 @@ def _cleared(means: Floats, level: LevelFit, smallest: float) -> LevelFit:
 def _cost(level: LevelFit) -> float:
     """Return Schwarz's criterion of a fit: the residual noise plus a penalty for each change.
 
-    The penalty counts parameters: one for each night that places a change (one for a step, two for
-    a ramp), once per machine, and one for the size of the change in each figure that it moves
-    (Schwarz 1978; nights count as parameters, Yao 1988).
+    The penalty counts the parameters of each change (Schwarz 1978): its size in each figure that it
+    moves and, once for all figures, the nights that locate it (Yao 1988), one for a step and two
+    for a ramp.
     """
     there = np.isfinite(level.residuals)
     left = np.nansum(level.residuals**2, axis=1) / level.deviation**2

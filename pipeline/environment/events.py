@@ -23,10 +23,10 @@ reported."""
 
 
 class MachineEventKind(StrEnum):
-    """What happened to a machine: replaced, joined, updated, drifting, an outage, unknown.
+    """What happened to a machine.
 
-    The machine was replaced, joined its class, was updated (its fingerprint changed), drifts, or
-    changed for an unknown reason.
+    It was replaced, joined its class, was updated (its fingerprint changed), drifts, had an outage,
+    or changed for an unknown reason.
     """
 
     REPLACED = "replaced"
@@ -72,7 +72,7 @@ def events_of(
 ) -> list[EnvironmentEvent]:
     """Return the changes of all machines as events, newest first.
 
-    ``causes`` are the fingerprint changes of each machine by night (column).
+    ``causes`` has each machine's fingerprint changes, by the index of the night in its panel.
     """
     found = []
     for one in standings:

@@ -13,9 +13,8 @@ from pipeline.environment.noise import autocorrelation, clipped
 from pipeline.environment.panel import Floats
 
 CLEAR = 3.5
-"""Size of a change in a figure, in standard errors, from which the figure takes part in the change.
-In a machine with twenty figures, about one change in a hundred includes a figure that did not
-move."""
+"""Standard errors by which a change must move a figure to be fitted to it. In a machine with twenty
+figures, about one change in a hundred includes a figure that did not move."""
 
 _ROUNDS = 4
 """Rounds of clipping outlying nights. After three rounds, levels move by less than a tenth of their
@@ -104,7 +103,7 @@ def fit(means: Floats, changes: Sequence[MachineChange], deviation: Floats) -> L
 def _fitted(
     means: Floats, changes: Sequence[MachineChange], deviation: Floats, inflation: float
 ) -> LevelFit:
-    """Fit levels with standard errors enlarged by ``inflation``, as nights depend on each other."""
+    """Fit levels, with standard errors enlarged by ``inflation`` because nights are correlated."""
     figures, nights = means.shape
     shapes = courses(changes, nights)
     start, sizes = np.zeros(figures), np.zeros((figures, len(changes)))

@@ -15,11 +15,11 @@ from pipeline.storage.series import Point, Series
 
 MISSED = 0.5
 """Share of a machine's change that calibration may fail to remove from a series, even if a control
-measures the series' own step. A revision need not react to a kernel update as the pinned control
+measures the series' own step: a revision need not react to a kernel update as the pinned control
 does."""
 
 BESIDE = 10
-"""Positions on each side of a shift whose points decide which machines measured the shift."""
+"""Number of positions on each side of a shift whose runs show which machines measured the shift."""
 
 
 class _Side(NamedTuple):
@@ -41,8 +41,9 @@ def excused(
 ) -> ClassMachine | None:
     """Return the machine whose change may explain a shift; None if no machine change can.
 
-    A machine may explain the shift if it changed between the runs around it, and the shift's
-    interval is not clearly beyond the effect on the mean of all machines.
+    A machine may explain the shift if it changed, joined or left between the runs before and after
+    the shift. None can if even the low end of the shift's interval exceeds the total effect of all
+    machines.
     """
     if shift.kind is not RegressionKind.LEVEL:
         return None
@@ -95,7 +96,7 @@ def _moved(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> float:
-    """Return how wrong the correction of one machine's values may be at a shift (a logarithm).
+    """Return the possible error in calibrating one machine's values at a shift (a logarithm).
 
     The error follows from the changes of the machine between its last run before the shift and its
     first run after the shift. The machine must have runs on both sides.
@@ -121,7 +122,7 @@ def _joining_bias(
     runs: Mapping[str, RunPlace],
     calibration: Calibration,
 ) -> _MachineBias | None:
-    """Return how much machines that joined or left may move a series; None without any.
+    """Return how much machines that joined or left may move a series; None if there are none.
 
     The mean moves by the difference between machines that joined and those that left, not by their
     distances from the class. Among servers rented anew every night, these offsets cancel.

@@ -75,9 +75,9 @@ def autocorrelation(residuals: Floats) -> float:
 
     Residuals are (figures, nights).
 
-    An autocorrelation of 0.1 changes an error by less than its uncertainty after a few months, so
-    the estimate is reduced by its standard error. docs/internals/statistics.md has the same rule
-    for detection.
+    The estimate is reduced by its standard error: after a few months, an autocorrelation of 0.1
+    changes a standard error by less than the uncertainty of that error. Detection has the same
+    rule: docs/internals/statistics.md.
     """
     pairs = [row[np.isfinite(row)] for row in residuals]
     products = sum(float(row[1:] @ row[:-1]) for row in pairs)

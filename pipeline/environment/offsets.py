@@ -12,20 +12,20 @@ from pipeline.environment.fit import LevelFit
 from pipeline.environment.panel import ControlFigure, Floats, Panel
 
 BEGINNING = timedelta(days=7)
-"""Machines whose first control is within a week of the class's first form the reference. A later
-machine therefore moves no value measured before."""
+"""Machines whose first control is within a week of the first one of the class form the reference. A
+machine that is added later therefore changes no value measured before."""
 
 SIGNIFICANT = 2.0
-"""Standard errors below which an offset counts as zero. Of equal machines, one figure in twenty
-exceeds this, and keeps the part of its offset that shrinkage leaves."""
+"""Offsets of fewer standard errors count as zero. Even among equal machines, one figure in twenty
+has a larger offset, which shrinkage reduces but does not remove."""
 
 
 @dataclass(frozen=True)
 class MachineOffset:
     """How much each control figure of a machine differs from its class (logarithms).
 
-    ``offsets`` is (figures,): each figure's distance from the class where the machine began, shrunk
-    towards 0, and 0 where it is not significant. ``errors`` are the standard errors before
+    ``offsets`` is (figures,): each figure's distance from the class at the machine's beginning,
+    shrunk towards 0, and 0 if it is not significant. ``errors`` are the standard errors before
     shrinkage.
     """
 

@@ -19,7 +19,7 @@ from pipeline.storage.runs import RunHead
 from pipeline.storage.series import Series
 
 NIGHT_GAP = timedelta(hours=2)
-"""Gap between runs of a machine from which they belong to different nights."""
+"""Runs of a machine that are further apart belong to different nights."""
 
 AROUND = 3
 """Nights on each side that a night is compared with. From the third night after a permanent change,
@@ -30,7 +30,8 @@ LEAST_AROUND = 2
 one."""
 
 DEVIATIONS = 3.0
-"""Standard deviations between nights from which a control counts as off."""
+"""Standard deviations by which a control must differ from the nights around it to count as
+unusual."""
 
 
 def without_outages(
@@ -41,8 +42,8 @@ def without_outages(
 ) -> list[Series]:
     """Return series without the runs of nights in which most controls were unusual.
 
-    ``hostnames`` are by the hash of a machine. ``smallest`` is the smallest relative change of
-    interest: a control that moves by less is fine.
+    ``hostnames`` maps the hash of a machine to its host name. ``smallest`` is the smallest relative
+    change of interest: smaller changes of a control are ignored.
     """
     nights = _nights(runs, hostnames)
     controls = _controls(runs, nights)
@@ -57,9 +58,9 @@ def without_outages(
 
 
 def _controls(runs: Sequence[RunHead], nights: Mapping[str, tuple[str, int]]) -> dict[str, str]:
-    """Return the build hash of each run whose binary its machine measured in several nights.
+    """Return the build hash of each run that serves as a control, by run id.
 
-    These runs serve as controls. The keys are run ids.
+    A run is a control if its machine measured the same build in several nights.
     """
     seen: dict[tuple[str, str], set[int]] = {}
     for run in runs:

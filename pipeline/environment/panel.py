@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class ControlFigure(NamedTuple):
-    """What the values of a control are of: one binary, one step, one metric."""
+    """What a row of a panel measures: one metric of one step with one control binary."""
 
     control: str
     target: str
@@ -33,7 +33,7 @@ class ControlFigure(NamedTuple):
 
 
 class ClassMachine(NamedTuple):
-    """A machine as a member of a machine class; a machine of two classes has two."""
+    """A machine as a member of a machine class; a machine of two classes is two members."""
 
     machine_class: str
     machine: str
@@ -66,9 +66,9 @@ class Panel:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     def night_at(self, moment: datetime) -> int:
-        """Return the last night that began before a time.
+        """Return the index of the last night that began before a time.
 
-        A moment before the first night belongs to the first: nothing else is known about it.
+        A time before the first night is assigned to the first night.
         """
         return max(bisect_right(self.began, moment) - 1, 0)
 
@@ -76,8 +76,9 @@ class Panel:
 def panels(rows: Iterable[ControlRow]) -> list[Panel]:
     """Return the controls of all machines as tables, by class and host name.
 
-    Steps that failed or failed their SLA are left out, as are values without a logarithm. A
-    disturbed step is left out if the other run of its night was undisturbed.
+    Steps that failed or failed their SLA are left out, as are values that are not positive, which
+    have no logarithm. A disturbed step is left out if the control's other run in that night was
+    undisturbed.
     """
     by_place: dict[ClassMachine, list[ControlRow]] = {}
     for row in rows:

@@ -23,7 +23,7 @@ FILE = "environment.json"
 
 
 class MachineState(Frozen):
-    """How a machine was in its latest night with a control.
+    """The state of a machine in its latest night with a control.
 
     ``offsets`` are its figures' significant distances from the class now, as fractions with 95 %
     intervals, largest first. ``apart`` is the median difference between the two runs of a control

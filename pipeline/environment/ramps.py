@@ -1,4 +1,4 @@
-"""Slow drifts of a machine over weeks, as with a failing disk."""
+"""Slow drifts of a machine over weeks, such as those of a failing disk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pipeline.environment.noise import autocorrelation, clipped
 from pipeline.environment.panel import Floats
 
 SHORTEST = 10
-"""Nights of the shortest ramp. A change within fewer nights counts as a step, which fits as
-well."""
+"""Nights of the shortest ramp. A change within fewer nights counts as a step, which describes it
+equally well."""
 
 EVIDENCE = 25.0
-"""The least evidence of a ramp in one figure: the squared error that it explains, in variances of a
-night. Among about a thousand strongly correlated ramps, normal noise reaches this evidence in less
-than one of 10,000 searches."""
+"""Smallest evidence of a ramp in one figure: the squared error that it explains, in variances of a
+night. In a search among about a thousand strongly correlated ramps, normal noise reaches this
+evidence in less than one of 10,000 cases."""
 
 KNOTS = 40
 """Number of nights at which ramps may begin and end. A ramp that begins or ends between these knots
@@ -28,7 +28,7 @@ loses less than a hundredth of the squared error that it explains."""
 def best_ramp(
     values: Floats, known: Floats, deviation: Floats, smallest: float
 ) -> MachineChange | None:
-    """Return the slow drift that explains most of a machine's controls; None if none is clear.
+    """Return the slow drift that best explains a machine's controls; None if none is clear.
 
     Values are (figures, nights).
 

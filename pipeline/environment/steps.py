@@ -29,10 +29,10 @@ def steps_of(
 ) -> list[MachineChange]:
     """Return the nights in which a machine suddenly changed, in order.
 
-    ``values`` is (figures, nights), without the known ramps; ``metrics`` is the metric of each
-    figure. The search covers every figure and, for each metric, the mean of its figures: a small
-    change of all figures shows there first. Changes with (nearly) overlapping intervals are one
-    step, at the night of the narrowest interval.
+    ``values`` is (figures, nights), with the known ramps subtracted; ``metrics`` is the metric of
+    each figure. The search covers every figure and, for each metric, the mean of its figures, where
+    a small change of all figures shows first. Changes with (nearly) overlapping intervals count as
+    one step, in the night that the narrowest interval gives.
     """
     whole = np.array(metrics)
     rows = list(values)
@@ -82,7 +82,7 @@ def _search(row: Floats, alarms_per_1000: float, smallest: float) -> list[_Found
 def _mean(values: Floats) -> Floats:
     """Return the mean of all control figures in each night, each relative to its median.
 
-    A night with a missing figure has no mean: its mean would move because a figure is missing.
+    A night in which a figure is missing has no mean, because the missing figure would shift it.
     """
     mean: Floats = (values - np.nanmedian(values, axis=1, keepdims=True)).mean(axis=0)
     return mean

@@ -22,9 +22,9 @@ from pipeline.text.errors import UserError
 from pipeline.text.units import plural
 
 WITNESSES = 20
-"""Measured revisions on each side of a change that define its levels. The number is small because a
-machine drifts. It is larger than the number of measurements of a search: if the change point is
-some positions off, new measurements on one side of it must not displace the known ones."""
+"""Measured revisions on each side of a change that define its levels. They are few, because a
+machine drifts, but more than a search measures: if the change point is some positions off, new
+measurements on one side of it must not displace the known ones."""
 
 FIGURES = 3
 """Number of series searched together, those with the largest changes. More series of the same runs
@@ -60,8 +60,8 @@ class Doubt:
 class Gaps:
     """Which revisions of a line are measured and which are not; places are indices into ``labels``.
 
-    ``dead`` are revisions that do not build. Only revisions in the range ``asked`` are chosen: all
-    of them with ``ends``, otherwise only those between measured revisions. ``built`` returns
+    ``dead`` are revisions that do not build. Only revisions in the range ``asked`` are chosen;
+    without ``ends``, only those between two measured revisions of the range. ``built`` returns
     whether a revision has a build.
     """
 
@@ -137,7 +137,7 @@ def doubts_of(
 
     Changes with a confirmed culprit are left out: filling a gap cannot locate them better.
     ``regressions`` are worst first, improvements last, as a detection returns them; ``series`` are
-    the searched ones.
+    those that detection searches.
     """
     places = {label: place for place, label in enumerate(labels)}
     by_key = {one.key: one for one in series}
@@ -164,7 +164,11 @@ def _around(
     series: Mapping[SeriesKey, Series],
     places: Mapping[str, int],
 ) -> Mapping[int, Sequence[Run]]:
-    """Return the runs on both sides of a change; empty unless both sides have some."""
+    """Return the nearest runs before and after a change, by position on the branch.
+
+    Runs beyond another change of the same series are left out. Empty unless there are runs on both
+    sides.
+    """
     if regression.kind is not RegressionKind.LEVEL:
         return {}
     try:
@@ -250,15 +254,15 @@ def _narrowing_choice(gaps: Gaps, doubt: Doubt, place: int, good: int, bad: int)
 
 
 def _end(gaps: Gaps) -> Choice | None:
-    """Return the first or last requested revision, if nothing beyond it is measured."""
+    """Return the first or last requested revision, if it lies beyond all measured ones."""
     if not gaps.ends:
         return None
     left = gaps.open(0, len(gaps.labels))
     marks = [at for at in gaps.measured if at in gaps.asked]
     if left and left[0] < min(marks, default=len(gaps.labels)):
-        return _choice(gaps, left[0], "the revision of --since")
+        return _choice(gaps, left[0], "the revision given by --since")
     if left and left[-1] > max(marks):
-        return _choice(gaps, left[-1], "the revision of --until")
+        return _choice(gaps, left[-1], "the revision given by --until")
     return None
 
 
@@ -281,7 +285,7 @@ def _halving(lines: Sequence[Gaps]) -> Choice | None:
 
 
 def _middle(gaps: Gaps, within: Sequence[int]) -> int:
-    """Return the middle place of a gap, or a neighbour if only that one has a build."""
+    """Return the middle place of a gap; of two middle places, return one that has a build."""
     middle = (len(within) - 1) / 2
     near = {within[math.floor(middle)], within[math.ceil(middle)]}
     return max(near, key=lambda at: (gaps.built(at), at))

@@ -42,16 +42,16 @@ FIRST_LOOK = 6
 levels of its ends, and figures with a small difference need several pairs to show it."""
 
 REMAINDER, FEWEST_REMAINING = 2, 20
-"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit: a multiple
-of the pairs that showed the original ends to differ, and at least a minimum. The pairs needed grow
-with the inverse square of a change, so a change of 0.7 of the original difference is still
-found."""
+"""Maximum pairs of runs for comparing the ends of the range on either side of a culprit:
+``REMAINDER`` times the pairs that showed the original ends to differ, and at least
+``FEWEST_REMAINING``. The pairs needed grow with the inverse square of a change, so a change of 0.7
+of the original difference is still found."""
 
 MOST_RUNS = 600
 """Runs after which a search ends with its current result."""
 
 TRIES = 2
-"""Consecutive runs without figures after which a revision counts as not measurable."""
+"""Consecutive runs without figures after which a revision is not measured any more."""
 
 RANGE = 0.95
 """Probability that the reported range contains the culprit."""
@@ -76,8 +76,8 @@ class LocatedChange(Frozen):
     """A change that was located: between which two revisions it lies, and its effect.
 
     ``culprit`` is the first bad revision and ``parent`` the last good one. ``between`` are
-    revisions that may also be the culprit: they cannot be measured, or the search ended early. With
-    ``confirmed``, new runs compared both again, and ``rows`` are from those runs.
+    revisions that may also be the culprit: they cannot be measured, or the search ended early. If
+    ``confirmed``, new runs compared parent and culprit, and ``rows`` are from those runs.
     """
 
     culprit: str
@@ -135,7 +135,7 @@ def bisect(
     seconds: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> Bisected:
-    """Find the culprits among the cells of consecutive revisions; the good one is first.
+    """Find the culprits among the cells of consecutive revisions, from a good one to a bad one.
 
     Args:
         cells: at least two cells of one line that differ only in the revision.
@@ -143,9 +143,9 @@ def bisect(
         runner: measures the cells.
         say: receives one line about each next action and its reason.
         smallest: smallest relative change that matters.
-        confidence: of every comparison, over all figures, and of the culprit's place.
+        confidence: confidence of each comparison, over all figures, and of the culprit's place.
         seconds: time after which the search ends with its current result.
-        clock: returns seconds.
+        clock: returns the current time in seconds.
 
     Raises:
         UserError: an end cannot be measured.
@@ -172,9 +172,9 @@ def bisect(
 class _Comparison:
     """A comparison of one metric of a step between two revisions, run by run.
 
-    As in :mod:`pipeline.experiments.interleaved`, there are two error probabilities. That of
-    reporting a difference is small. That of excluding a change of just the smallest effect is
-    larger, because larger changes are missed far more rarely.
+    As in :mod:`pipeline.experiments.interleaved`, there are two error probabilities. The one of
+    wrongly reporting a difference is small. The one of wrongly excluding a change of just the
+    smallest effect is larger, because larger changes are missed far more rarely.
     """
 
     def __init__(self, better: Better, smallest: float, wrong: float, limit: int) -> None:
@@ -301,13 +301,13 @@ class _Search:
         needed: _Needed = all,
         limit: int = MOST_BLOCKS,
     ) -> _Compared:
-        """Compare two revisions in new pairs of runs until the result is clear, ``limit`` at most.
+        """Compare two revisions in new pairs of runs, at most ``limit``, until the result is clear.
 
         New runs are needed because the runs that pointed to a culprit are no independent evidence
         for it. Raises UserError for a revision that cannot be measured.
         """
         names = f"{self._label(good)} and {self._label(bad)}"
-        self._say(f"{names} are compared")
+        self._say(f"comparing {names}")
         first = self._pair(good, bad, figures, False, needed)
         common = [figure for figure in figures if all(figure in run for run in first)]
         if not common:
@@ -345,7 +345,8 @@ class _Search:
     ) -> tuple[LocatedChange, int, int, _Compared | None]:
         """Search for one culprit, and compare it with the revision before it.
 
-        Returns the change, the places of both, and the comparison if it confirmed the change.
+        Returns the located change, the places of parent and culprit, and the comparison that
+        confirmed the change, if any.
         """
         bisection = self._begun(good, bad, ends, figures)
         refuted: set[tuple[int, int]] = set()
@@ -386,7 +387,7 @@ class _Search:
         """Measure the most informative revisions until the culprit is known or a limit reached."""
         while not (bisection.culprit.done or self._spent):
             at = bisection.next(self._costs[good : bad + 1])
-            self._say(f"{self._label(good + at)} is next: {self._where(bisection, good)}")
+            self._say(f"measuring {self._label(good + at)} next: {self._where(bisection, good)}")
             run = self._measure(good + at, figures)
             if run is not None:
                 bisection.add(at, _named(run, figures))
@@ -425,7 +426,7 @@ class _Search:
         return runs[good], runs[bad]
 
     def _sure(self, at: int, figures: Sequence[Figure], needed: _Needed) -> Figures:
-        """Measure a revision that the search cannot do without. Raises UserError if that fails."""
+        """Measure a revision that the search needs. Raises UserError if that fails."""
         while at not in self._dead:
             run = self._measure(at, figures, needed)
             if run is not None:
@@ -470,8 +471,9 @@ class _Search:
         place = bisection.range(RANGE)
         first, last = good + place.last_good, good + place.first_bad
         return (
-            f"the culprit is after {self._label(first)} and up to {self._label(last)} with "
-            f"{math.floor(100 * place.probability)} %, {plural(last - first, 'revision')}"
+            f"the culprit is after {self._label(first)} and up to {self._label(last)} "
+            f"(probability {math.floor(100 * place.probability)} %, "
+            f"{plural(last - first, 'revision')})"
         )
 
 

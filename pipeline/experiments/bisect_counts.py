@@ -1,8 +1,9 @@
 """Bisect by instruction counts: a plain binary search, because one counted run is exact.
 
-A revision counts as good or bad by the end whose count is nearer, compared as logarithms. At the
-end, new runs compare the culprit with its parent, and the ranges on either side are searched if
-their ends differ, too. The search resumes as :func:`pipeline.experiments.bisect.bisect` does.
+A revision counts as good if its count is nearer to that of the good end, on a logarithmic scale,
+and otherwise as bad. Finally, new runs compare the culprit with its parent, and the ranges on
+either side are searched if their ends differ, too. The search resumes as
+:func:`pipeline.experiments.bisect.bisect` does.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def bisect_counts(
     clock: Callable[[], float] = time.monotonic,
     known: tuple[Figures, Figures] | None = None,
 ) -> Bisected:
-    """Find the culprits among counted revisions in order; the good one is first.
+    """Find the culprits among counted revisions in order, from a good one to a bad one.
 
     Args:
         cells: at least two cells of one line that differ only in the revision.
@@ -46,7 +47,7 @@ def bisect_counts(
         say: receives one line about each next action and its reason.
         smallest: smallest relative change that matters.
         seconds: time after which the search ends with its current result.
-        clock: returns seconds.
+        clock: returns the current time in seconds.
         known: figures of the two ends, if they were counted before.
 
     Raises:
@@ -149,8 +150,8 @@ class _HalvingSearch:
             middle = (parent + culprit) / 2
             at = min(inside, key=lambda place: abs(place - middle))
             self._say(
-                f"{self._label(at)} is next: the culprit is after {self._label(parent)} and up to "
-                f"{self._label(culprit)}, {plural(culprit - parent, 'revision')}"
+                f"measuring {self._label(at)} next: the culprit is after {self._label(parent)} and "
+                f"up to {self._label(culprit)} ({plural(culprit - parent, 'revision')})"
             )
             if at not in self._levels and not self._count(at, self._figures):
                 continue
@@ -169,7 +170,9 @@ class _HalvingSearch:
 
     def _compared_again(self, parent: int, culprit: int) -> tuple[RevisionDifference, ...]:
         """Compare two revisions that have builds, in new runs."""
-        self._say(f"{self._label(parent)} and {self._label(culprit)} are counted again")
+        self._say(
+            f"counting the instructions of {self._label(parent)} and {self._label(culprit)} again"
+        )
         again = [self._measured(at) or self._levels[at] for at in (parent, culprit)]
         return self._rows(again[0], again[1])
 

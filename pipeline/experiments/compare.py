@@ -23,7 +23,7 @@ USUAL = WorkloadSection(
     configs={"mysql": "small_nogtid", "mariadb": "small", "sqlite": "wal", "rocksdb": "byrx"},
     steps=("point-query", "scan", "update-index"),
 )
-"""The default workload without a configuration: the steps of a quick night."""
+"""The default workload, used if none is configured: the steps of a quick night."""
 
 USUAL_ROCKSDB = USUAL.model_copy(update={"family": "db_bench", "steps": ("all",)})
 """The default workload of RocksDB, which has its own load generator."""
@@ -46,7 +46,7 @@ class TwoSideComparison(Frozen):
 
     @property
     def rows(self) -> list[FigureVerdict]:
-        """Return the compared metrics, worst first. If the machine changed, none is decided."""
+        """Return the compared metrics, worst first; all are undecided if the machine changed."""
         rows = list(self.answer.rows)
         if self.answer.moved:
             why = f"the machine changed: {self.answer.moved[0]}"
@@ -74,12 +74,12 @@ def compared(experiment: Experiment, answer: BlocksResult) -> TwoSideComparison:
 
 
 def side_name(cell: Cell) -> str:
-    """Return the name of one side of a comparison, as ``postgres 17.11 official x10a_c2r24``."""
+    """Return the name of one side of a comparison: ``postgres 17.11 official x10a_c2r24``."""
     return f"{cell.revision.target} {cell.revision.label} {cell.build_options} {cell.config.name}"
 
 
 def distinct_head(base: Cell, head: Cell) -> Cell:
-    """Return head, or a copy of it if it equals base: then equal binaries are compared."""
+    """Return head or, if it equals base, a copy of it, so that a build is compared with itself."""
     if head.key != base.key:
         return head
     return copy_of(head, 3 if base.revision.copy_number == 2 else 2)
@@ -111,7 +111,7 @@ def choose_workload(
 
 
 def in_mode(section: WorkloadSection, mode: Mode) -> WorkloadSection:
-    """Return a workload that is timed or counted; counted ones have one client and no profile."""
+    """Return a workload in this mode; counted workloads have one client and no profile."""
     if section.mode is mode:
         return section
     if mode is Mode.TIME:
@@ -139,7 +139,7 @@ def figures_in(mode: Mode, metrics: Sequence[str], watched: Sequence[str]) -> tu
 def workload_of(section: WorkloadSection, steps: Sequence[str], pin: bool = True) -> Workload:
     """Return a workload with only these steps, and with its first number of clients.
 
-    ``pin`` is the setting of the machine. Raises UserError for an unknown step.
+    ``pin`` says whether the machine pins processors. Raises UserError for an unknown step.
     """
     family = find_family(section.family)
     scale = Scale(

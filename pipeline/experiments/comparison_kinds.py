@@ -22,8 +22,8 @@ from pipeline.model.metrics import is_worse
 from pipeline.storage.derive.background import SUSTAINED
 
 QUIET = 0.5
-"""Deviations below this share of the smallest effect count as equal when spreads are compared:
-noise that doubles from a tenth of a percent is of no interest."""
+"""Standard deviations below this share of the smallest effect count as equal when spreads are
+compared: it does not matter if noise of a tenth of a percent doubles."""
 
 
 class BlockComparison(Protocol):
@@ -76,7 +76,7 @@ class ComparisonKind(ABC):
         """Format an effect of this kind as text."""
 
     def has(self, levels: Sequence[float]) -> bool:
-        """Whether these values can be compared: not if one is zero, which has no ratio."""
+        """Whether these values can be compared: not if one is zero, as there is no ratio then."""
         return 0.0 not in levels
 
     def visible(self, low: float, high: float) -> float:
@@ -154,7 +154,7 @@ class OfSla(ComparisonKind):
 
     @property
     def smallest(self) -> tuple[float, float]:
-        """The smallest difference of shares that matters: half of the runs, as for medians."""
+        """The smallest difference of shares that matters: half of the runs."""
         return -HALF, HALF
 
     def comparison(self, confidence: float) -> ShareSequential:
@@ -163,7 +163,7 @@ class OfSla(ComparisonKind):
 
     @staticmethod
     def format_effect(effect: float) -> str:
-        """Format the difference of two shares as a share of runs."""
+        """Format a difference between the shares of runs that meet their SLA."""
         if effect == 0.0:
             return "kept as often"
         return f"kept in {abs(effect):.0%} {'more' if effect > 0 else 'fewer'} of the runs"

@@ -41,10 +41,8 @@ from pipeline.storage.journal import now
 from pipeline.text.errors import UserError
 
 Verdict = Literal["confirmed", "rejected", "undecided", "environment"]
-"""The verdict on a suspicion.
-
-``environment``: the control moved, so the machine changed and not (only) the DBMS.
-"""
+"""The verdict on a suspicion. ``environment`` means that the control differed from base, so the
+machine changed and not (only) the DBMS."""
 
 
 class OutcomeRow(Frozen):
@@ -67,8 +65,8 @@ class ConfirmOutcome(Frozen):
 
     ``at`` is when the experiment ended, which distinguishes its outcomes. ``evidence`` identifies
     the evidence of the suspicion (:func:`evidence_of`). ``blocks`` is the number measured so far
-    and ``minutes`` their total duration; ``note`` explains an undecided verdict that the rows do
-    not.
+    and ``minutes`` their total duration; ``note`` gives the reason of an undecided verdict where
+    the rows do not show it.
     """
 
     fingerprint: str
@@ -86,8 +84,8 @@ class ConfirmOutcome(Frozen):
 def verdict_of(answer: BlocksResult, way: Way = "worse") -> Verdict:
     """Return whether a suspected change is confirmed or rejected, from its compared metrics.
 
-    One figure that surely changed in this direction confirms it; a rejection needs all figures to
-    exclude it.
+    One metric that surely changed in the suspected direction confirms the change. The change is
+    rejected only if such a change is excluded in every metric.
     """
     verdicts = {row.verdict for row in answer.rows}
     if answer.moved:
@@ -101,7 +99,8 @@ def verdict_of(answer: BlocksResult, way: Way = "worse") -> Verdict:
 def suspected(regressions: tuple[Regression, ...]) -> list[Regression]:
     """Return the regressions and then the improvements to confirm, each worst first.
 
-    An improvement that ends a regression is its recovery, which is already measured.
+    An improvement that ends a regression is left out: it is the regression's recovery, which is
+    already measured.
     """
     chosen = [
         regression
@@ -130,9 +129,10 @@ def experiment_of(
 ) -> Experiment:
     """Return the experiment that would confirm a regression or an improvement.
 
-    It measures the :func:`clearest` figures of the two revisions :func:`certain_ends`. Without a
-    ``mode``, it counts instructions if they explain the regression, and otherwise measures time.
-    Raises UserError if the plan has no such cells, and if every changed level is zero on one side.
+    It measures the figures that changed most clearly (:func:`clearest`), in the last surely good
+    and the first surely bad revision (:func:`certain_ends`). Without a ``mode``, it counts
+    instructions if they explain the regression, and otherwise measures time. Raises UserError if
+    the plan lacks the cells, and if every changed level is zero on one side.
     """
     chosen = clearest(regression, settings.figures, mode)
     base, head = (
@@ -159,7 +159,10 @@ def experiment_of(
 def planned_cells(
     plan: Plan, regression: Regression, shift: Shift, label: str | None = None
 ) -> list[Cell]:
-    """Return the cells of a shift's setup for the revisions of its line, in order."""
+    """Return the cells on a regression's line with the setup of a shift, in order.
+
+    With ``label``, return only those of the revision with this label.
+    """
     setup = cell_of(shift)
     return [
         cell
@@ -173,7 +176,7 @@ def planned_cells(
 
 
 def planned_cell(plan: Plan, regression: Regression, shift: Shift, label: str) -> Cell:
-    """Return the cell of a shift's setup for another revision.
+    """Return the cell with the setup of a shift for the revision with this label.
 
     Raises UserError if the plan has no such cell, and for an imported line.
     """
@@ -205,9 +208,9 @@ def confirm(
 ) -> ConfirmOutcome:
     """Measure a regression or an improvement again, and write the outcome to its folder.
 
-    Runs and minutes of an earlier, undecided attempt are included. ``seconds`` is the experiment's
-    share of the night; the smaller of it and the question's budget limits the measuring. Raises
-    UserError for an error that ends a run.
+    Runs and minutes of an earlier, undecided attempt are included. Measuring stops after
+    ``seconds``, the experiment's share of the night, or at the limit of the question if that is
+    earlier. Raises UserError for an error that ends a run.
     """
     before = outcome_in(folder)
     spent = before.minutes if before is not None else 0.0

@@ -71,8 +71,8 @@ def search_for(
         good, bad = (commit_of(release, ladder.offer, cache) for release in (good, bad))
         if good == bad:
             raise UserError(
-                f"the line {branch} has no commit between the two releases; set bisect to a "
-                "line of the branch from which they were released"
+                f"the line {branch} has no commit between the two releases; set `bisect` of the "
+                f"[[line]] {regression.line} to a line of the branch from which they were released"
             )
     (line,) = (line for line in plan.lines if line.name == regression.line)
     if line.kept or ladder.offer.supply.commits:

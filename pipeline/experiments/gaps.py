@@ -32,13 +32,13 @@ class BackfillRequest(NamedTuple):
     until: str = ""
 
     def check(self, file: ConfigFile) -> None:
-        """Raise UserError for an unknown line, or a range of revisions with several lines."""
+        """Raise UserError for an unknown line, and for a range of revisions on several lines."""
         names = [line.name for line in file.config.line]
         for name in self.lines:
             if name not in names:
                 raise UserError(f"there is no line {name!r}; {did_you_mean(name, names)}")
         if (self.since or self.until) and len(set(self.lines or names)) > 1:
-            raise UserError("--since and --until need one line; choose it with --line")
+            raise UserError("--since and --until apply to a single line; choose it with --line")
 
     def takes(self, line: str) -> bool:
         """Whether backfill was asked to fill a line."""
@@ -56,8 +56,8 @@ def find_gaps(
 ) -> list[Gaps]:
     """Return the unmeasured revisions of each requested line, line by line.
 
-    ``plan`` is the plan of ``found``, including measured revisions. Raises UserError for a revision
-    that is not on its line, and for a named line without a workload.
+    ``plan`` must be made from ``found``, and contain all measured revisions. Raises UserError for a
+    revision that is not on its line, and for a requested line without a workload.
     """
     detected = RegressionRepository(results).detection(now())
     regressions = detected.regressions if detected is not None else ()
@@ -115,7 +115,7 @@ def _built(builder: Builder, revisions: Sequence[Revision], options: str, place:
 def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) -> range:
     """Return the places on a line from one revision to another, both included.
 
-    As in the configuration, a version such as 17 includes all its revisions, as 17.1.
+    As in the configuration, a version such as 17 stands for all of its releases (17.0, 17.1, ...).
     """
     orders = [revision.order for revision in revisions]
     since, until = version_bound(asked.since, revisions), version_bound(asked.until, revisions)
@@ -133,6 +133,6 @@ def _places(line: str, revisions: Sequence[Revision], asked: BackfillRequest) ->
     if not within:
         raise UserError(
             f"--since {asked.since} is not older than --until {asked.until} on the line {line}; "
-            "exchange them"
+            "swap them"
         )
     return range(within[0], within[-1] + 1)

@@ -3,8 +3,8 @@
 A block is three runs, each on a freshly started server: base, head, control; the next block runs
 control, head, base. The control is base again, entered as another revision. Head runs between the
 two, so a drift within a block cancels; the order alternates, so the first run is not always of the
-same side. Head is compared with base and control together. Base against control shows whether the
-machine itself moved.
+same side. Head is compared with base and control together. A difference between base and control
+shows that the machine itself changed.
 
 Counted cells need neither blocks nor a control: one run of each side is exact.
 """
@@ -37,12 +37,13 @@ BLOCKS = 40
 """Blocks after which unclear figures stay undecided."""
 
 ANEW = 1
-"""Times that a comparison restarts when the control moved. The probability of a wrong report is
-then at most twice ``WRONG``: the promised 1 %, and only on a machine that always moves."""
+"""Maximum number of times that a comparison restarts because the control differed from base. A
+restart at most doubles the probability of a wrong report, from ``WRONG`` to the promised 1 %, and
+only on a machine that changes all the time."""
 
 FAILURES = 2
-"""Number of blocks at the beginning without a value of a figure, after which the figure is not
-measured any more. A step that fails once is retried."""
+"""Blocks after which a figure is given up if none of them has a value of it. A step that fails only
+once is therefore retried."""
 
 Way = Literal["worse", "better"]
 """The direction of a suspected change."""
@@ -71,13 +72,13 @@ class Pair(Frozen):
 
     @property
     def control(self) -> Cell:
-        """The base again as a copy: it shows what differs although the binary is the same."""
+        """A copy of base, measured as another revision: it shows differences not due to code."""
         taken = {self.base.revision.copy_number, self.head.revision.copy_number}
         return copy_of(self.base, next(n for n in range(2, 5) if n not in taken))
 
 
 def copy_of(cell: Cell, number: int) -> Cell:
-    """Return a cell as a numbered copy: the same build, measured as if it were another."""
+    """Return a numbered copy of a cell: the same build, measured as if it were another revision."""
     revision = cell.revision.model_copy(update={"copy_number": number})
     return cell.model_copy(update={"revision": revision})
 
@@ -89,8 +90,8 @@ class Question(Frozen):
     SLA is met. ``smallest_effect`` is the smallest relative change of a level that matters; for
     spread and SLA, detection's limits apply. Measuring stays within ``seconds`` as far as it is
     predictable; one block is always measured. With ``only``, a figure is done once a change in that
-    direction is shown or excluded. If the control moves, the comparison restarts up to ``anew``
-    times, within the remaining blocks and seconds.
+    direction is shown or excluded. If the control differs from base, the comparison restarts up to
+    ``anew`` times, within the remaining blocks and seconds.
     """
 
     figures: tuple[Figure, ...]
@@ -131,9 +132,9 @@ class FigureVerdict(Frozen):
 class BlocksResult(Frozen):
     """The result of a comparison in blocks: a verdict on each metric, and what it took.
 
-    ``moved`` lists the figures whose control moved, one sentence each. If there are any, the
-    machine changed while measuring, and no row is valid. ``moved_before`` lists the same for blocks
-    before a restart, which the rows exclude.
+    ``moved`` lists the figures in which the control differed from base, one sentence each. If there
+    are any, the machine changed while measuring, and no row is valid. ``moved_before`` lists the
+    same for blocks before a restart, which the rows exclude.
     """
 
     rows: tuple[FigureVerdict, ...]
@@ -194,7 +195,7 @@ Block = tuple[Figures, Figures, Figures]
 def judged(
     question: Question, blocks: Iterable[Block], seconds: float, mode: Mode = Mode.TIME
 ) -> BlocksResult:
-    """Answer a question from blocks that were measured before, in ``seconds`` of time.
+    """Answer a question from blocks that were measured before and took ``seconds``.
 
     The result equals that of :func:`interleave` after measuring the same blocks.
     """
@@ -227,9 +228,9 @@ def _exact_verdict(figure: Figure, question: Question, blocks: Sequence[Block]) 
         if is_exact_change(effect, floor=FLOOR, min_effect=question.smallest_effect):
             verdict = "worse" if is_worse(figure.metric, effect) else "better"
     elif head is None and base is not None:
-        verdict, note = "failed", f"no figure of head in {len(blocks)} runs"
+        verdict, note = "failed", f"no value for head in {len(blocks)} runs"
     elif base is None:
-        note = f"no figure of {'base' if head is not None else 'either side'}"
+        note = f"no value for {'base' if head is not None else 'either side'}"
     else:
         note = "zero at base: no ratio can be computed"
     return FigureVerdict(
@@ -390,7 +391,7 @@ class _Track:
             return ""
         blocks = f"in {self._passed} of {self._passed + self._change.decision.blocks} blocks"
         if self._failed_on_base and self._failed_on_head:
-            return f"no figure of either side {blocks}"
+            return f"no value for either side {blocks}"
         if self._failed_on_base or self._failed_on_head:
-            return f"no figure of {'base' if self._failed_on_base else 'head'} {blocks}"
+            return f"no value for {'base' if self._failed_on_base else 'head'} {blocks}"
         return f"zero {blocks}: no ratio can be computed"

@@ -33,13 +33,14 @@ FIGURES = 500
 """Maximum number of figures: the steps of a workload times a few metrics."""
 
 FUNCTIONS = 5
-"""Functions kept of a counted step: those with the largest part of its change."""
+"""Maximum number of functions per counted step: those with the largest part of its change."""
 
 LONGEST_FUNCTION = 200
-"""Maximum length of a function's name, in characters: templates of C++ have longer ones."""
+"""Maximum length of a function's name, in characters; longer names, such as those of C++ templates,
+are cut."""
 
 _LEAST, _MOST = 1e-9, 1e15
-"""Range of comparable levels. Every figure of a real run is inside, or zero."""
+"""Range of levels that can be compared. Every figure of a real run is in this range, or zero."""
 
 _LABEL = r"^[A-Za-z0-9][A-Za-z0-9._+#-]*$"
 _STEP = r"^[A-Za-z0-9][A-Za-z0-9._=+-]*$"
@@ -52,7 +53,7 @@ _LINK = re.compile(r"www\.|gh-\d", re.IGNORECASE)
 def _no_link(name: str) -> str:
     """Reject a name that GitHub would turn into a link."""
     if _LINK.search(name):
-        raise ValueError("a name must not contain a link")
+        raise ValueError("a name must not contain a URL")
     return name
 
 
@@ -81,7 +82,7 @@ class PullRequestSide(_Told):
     config: Name
 
     def written(self, target: str) -> str:
-        """Return the side as an argument of ``nightshift compare`` in a clone."""
+        """Return the side as an argument of ``nightshift compare`` in a clone of the repository."""
         place = f".#{self.commit}" if self.commit else self.label
         return f"{target}:{place}@{self.options}+{self.config}"
 
@@ -109,12 +110,12 @@ class Levels(_Told):
         if not len(self.base) == len(self.head) == len(self.control):
             raise ValueError("each block must have a run of base, of head and of the control")
         if any(level and level < _LEAST for level in (*self.base, *self.head, *self.control)):
-            raise ValueError("a level is too small")
+            raise ValueError("a level is positive but below the smallest accepted value")
         return self
 
 
 class FunctionOfStep(_Told):
-    """A function that changes a counted step's instructions; see :class:`FunctionCostChange`."""
+    """A function whose cost in a counted step changed; see :class:`FunctionCostChange`."""
 
     step: StepName
     function: str = Field(pattern=_PRINTABLE, min_length=1, max_length=LONGEST_FUNCTION)
@@ -216,7 +217,7 @@ class PullRequestAnswer(_Told):
         if (self.measured is None) != (self.status == "could not run") or bool(self.reason) == (
             self.measured is not None
         ):
-            raise ValueError("give either runs or a reason, and not both")
+            raise ValueError("give either runs or a reason, but not both")
         return self
 
 
@@ -297,7 +298,7 @@ def answer_of(
     seconds: float,
     functions: Mapping[str, Sequence[FunctionCostChange]],
 ) -> PullRequestAnswer:
-    """Return the answer of a measured experiment; ``functions`` are those of its counted steps."""
+    """Return the answer for a measured experiment, with the ``functions`` of its counted steps."""
     question = experiment.question
 
     def runs(figure: Figure, side: int) -> tuple[float | None, ...]:

@@ -56,11 +56,11 @@ LAYING_OUT = "layout-"
 """Prefix of the folders in which both sides of a regression are run in other layouts."""
 
 ASIDE = "aside"
-"""The folder, beside the other experiments, for experiments that were set aside."""
+"""The folder of archived experiments, beside the other experiments."""
 
 
 def archive_experiment(experiment: Experiment, results: Path) -> None:
-    """Move the folder of an experiment away, so that everything is measured again.
+    """Archive the folder of an experiment, so that everything is measured again.
 
     The folder moves one level down, into ``ASIDE``, where no code looks for outcomes.
     """

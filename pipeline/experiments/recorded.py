@@ -48,12 +48,12 @@ class SearchConditions(Frozen):
 
 
 def read_conditions(folder: Path) -> SearchConditions | None:
-    """Return the conditions of a bisection; None if it has not ended or is unreadable."""
+    """Load the conditions of a bisection; None before its end, and if the file is unreadable."""
     return read_json(folder / SEARCH, SearchConditions.model_validate_json)
 
 
 class ObservedRunner:
-    """A runner that passes calls on, and notes which builds exist and which runs fail."""
+    """Wraps a runner, and notes which builds existed at the beginning and which builds fail."""
 
     def __init__(self, runner: Runner, cells: Collection[Cell]) -> None:
         self._runner = runner
@@ -66,15 +66,15 @@ class ObservedRunner:
         return SearchConditions(built=self._built, failed=tuple(self._failed))
 
     def prepare(self, cell: Cell) -> None:
-        """Make the build of a cell, and note whether that fails."""
+        """Make the build of a cell with the wrapped runner."""
         self._runner.prepare(cell)
 
     def built(self, cell: Cell) -> bool:
-        """Whether the build of a cell exists; the answer is noted."""
+        """Whether the wrapped runner has the build of a cell."""
         return self._runner.built(cell)
 
     def measure(self, cell: Cell, attempt: int) -> Figures:
-        """Run a cell once, and note whether that fails."""
+        """Run a cell once, and note whether its build fails."""
         try:
             return self._runner.measure(cell, attempt)
         except NotBuiltError:
@@ -105,7 +105,7 @@ class RecordedRunner:
         self.minutes = 0.0
 
     def clock(self) -> float:
-        """Return zero until the recorded end of the experiment, and then infinity."""
+        """Return zero until ``limit`` runs have been read, and then infinity."""
         return 0.0 if self.runs < self._limit else math.inf
 
     def prepare(self, cell: Cell) -> None:
@@ -120,7 +120,7 @@ class RecordedRunner:
         path = bundle_path(self._bundles, cell.run_id(attempt))
         if not path.exists():
             if cell.revision.label in self._failed:
-                raise NotBuiltError("its build failed on the machine that measured")
+                raise NotBuiltError("the measuring machine could not build it")
             raise MissingRunError(path.name)
         bundle = read_bundle(path)
         self.runs += 1

@@ -21,7 +21,7 @@ from pipeline.workloads.base import UnknownStepError
 class RevisionSource(NamedTuple):
     """Where the revisions of a range come from, and how they are compiled.
 
-    ``at`` is the index of the line in the configuration; None for a major.
+    ``at`` is the index of the line in the configuration; None for the releases of a major version.
     """
 
     name: str
@@ -96,9 +96,9 @@ def workload_for(
 ) -> tuple[int, Workload]:
     """Return the workload to measure with, and its number in ``nightshift.toml``.
 
-    With ``steps`` it has only those, and the loads and writes that they need. The default is the
-    first workload that runs on the line and has the steps. With a ``mode`` it is measured in that
-    mode. Raises UserError if there is none.
+    The default is the first workload that runs on the line and has the ``steps``. The result has
+    only these steps, and the loads and writes that they need. With a ``mode``, it is measured in
+    that mode. Raises UserError if no workload fits.
     """
     sections = file.config.workload
     if name and name not in [section.name for section in sections]:
@@ -145,7 +145,7 @@ def _found(ladder: RevisionSource, known: Sequence[Revision], version: str) -> R
 def _releases(
     file: ConfigFile, ladder: RevisionSource, known: Sequence[Revision]
 ) -> Sequence[Revision]:
-    """Return the releases of a line, without its controls."""
+    """Return the releases of a line or a major version, without copies that serve as controls."""
     if ladder.at is None:
         return [each for each in known if each.major == ladder.name]
     section = file.config.line[ladder.at]

@@ -89,10 +89,10 @@ def parse_subject(text: str) -> RevisionSpec:
 
 
 def subject_text(series: SeriesKey, label: str, supply: Supply | None) -> str:
-    """Return the text for one side of a comparison that measures a revision as a series did.
+    """Return the text of a comparison's side that measures a revision in the setup of a series.
 
-    A commit of a repository on this machine is written with that folder. Other commits, and those
-    without a known ``supply``, are written with their hashes.
+    A commit of a repository on this machine is written with the repository's folder. Other commits,
+    and those without a known ``supply``, are written with their hashes.
     """
     folder = supply.coordinates.partition("#")[0] if supply and supply.commits else ""
     place = f"{folder}#{label}" if folder and Path(folder).is_dir() else label
@@ -183,7 +183,7 @@ def cell_with(
     workload: Workload,
     machine: Machine,
 ) -> Cell:
-    """Return the cell of a side whose revision and build options are found already.
+    """Return the cell of a side whose revision and build options were already found.
 
     Raises UserError for an unknown configuration.
     """

@@ -39,9 +39,9 @@ from pipeline.workloads import find_family
 class BenchRunner:
     """Measures cells on this machine, into the folder of one experiment.
 
-    A context manager: inside it, no other process measures here (:meth:`Workspace.held`). Existing
-    bundles are read and not measured again; one that cannot be used goes to the quarantine and its
-    run is repeated.
+    A context manager: inside it, no other process measures here (:meth:`Workspace.held`). A run
+    with a bundle is not measured again; a bundle that cannot be used goes to the quarantine, and
+    its run is repeated.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class BenchRunner:
         """Write the bundles of an experiment to ``folder``/bundles.
 
         Args:
-            folder: of the experiment, as ``results/experiments/NAME``; created on demand.
+            folder: the experiment's folder, ``results/experiments/NAME``; created on demand.
             builder: provides the builds.
             workspace: where servers run.
             machine: description of this machine.
             watcher: receives every run and its duration in seconds.
             guard: watches the steps; disturbed ones are repeated.
             quarantine: where bundles go that cannot be used.
-            port: of the server on loopback; 0 picks a free one.
+            port: port of the server on loopback; 0 picks a free one.
             preflight: checks this machine once no other process measures on it; its result is
                 kept in every bundle.
         """
@@ -101,7 +101,7 @@ class BenchRunner:
         """Make the build of a cell, unless it exists.
 
         Raises :class:`pipeline.measure.build.NotBuiltError` for a revision that does not build, and
-        UserError for errors that are not the revision's.
+        UserError for errors that the revision did not cause.
         """
         if not self.built(cell):
             self._watcher.note(
@@ -116,8 +116,8 @@ class BenchRunner:
     def measure(self, cell: Cell, attempt: int) -> Figures:
         """Run a cell once on a freshly started server; return the value of each metric.
 
-        Raises as :meth:`prepare` does, and UserError for an error that ends the whole run. A run
-        that ends with a harness error is repeated first.
+        A run that ends with a harness error is repeated a few times before the error is raised.
+        Raises as :meth:`prepare` does, and UserError for an error that ends the whole run.
         """
         path = bundle_path(self._bundles, cell.run_id(attempt))
         if path.exists():
@@ -142,7 +142,8 @@ class BenchRunner:
             raise UserError(
                 f"{cell.revision.target} {cell.revision.label} must be measured on a machine of "
                 f"class {cell.machine_class}, but this machine is of class "
-                f"{self._machine.machine_class}; run `nightshift pursue` on the other"
+                f"{self._machine.machine_class}; run `nightshift pursue` on a machine of class "
+                f"{cell.machine_class}"
             )
         processors = available()
         pinning = placement(cell, cores_here())

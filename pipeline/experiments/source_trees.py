@@ -21,15 +21,15 @@ def revision_of_tree(
 ) -> Revision:
     """Return a commit of a source tree as a revision or, without a commit, its present state.
 
-    A tree without changes to tracked files is its commit. ``results`` is where nightshift writes;
-    inside the tree it is ignored. Raises UserError for a target that is not compiled, a missing
-    commit, and an unreadable folder.
+    The present state of a tree without changes to tracked files is its latest commit. ``results``
+    is where nightshift writes; inside the tree it is ignored. Raises UserError for a target that is
+    not compiled, a missing commit, and an unreadable folder.
     """
     if all(supply.prebuilt for supply in find_target(target).supplies):
         raise UserError(f"{target} cannot be built from a source tree; name a release")
     if commit and not is_repository(folder):
         raise UserError(
-            f"{folder} is not a git repository, so it has no commit {commit}; name a clone"
+            f"{folder} is not a git repository, so it has no commit {commit}; name a git clone"
         )
     if commit or (is_repository(folder) and not is_changed(folder)):
         revision = commit_revision(target, 0, commit_named(folder, commit or "HEAD"))

@@ -1,8 +1,8 @@
 """Timed confirmation: measure the time of a regression that instruction counts confirmed.
 
-Counts cost one run of each build, so they confirm and bisect a regression that they explain. The
-slowdown that users notice is measured once, at the end: the culprit beside its parent, in blocks
-with a control.
+Counting needs only one run of each build, so a regression that counts explain is also confirmed and
+bisected by counts. The slowdown that users notice is measured once, at the end: the culprit beside
+its parent, in blocks with a control.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ confirmation, because the outcome decides the class of a regression and not its 
 
 
 def is_timed_later(regression: Regression) -> bool:
-    """Whether a regression gets a timed confirmation: counts have confirmed and explain it."""
+    """Whether a regression gets a timed confirmation: counts have confirmed it, and explain it."""
     timed = any(
         shift.series.mode is Mode.TIME and shift.kind.of_levels for shift in regression.shifts
     )
@@ -66,7 +66,7 @@ def timed_experiment(
 
 
 def is_due(known: ConfirmOutcome | None, regression: Regression) -> bool:
-    """Whether a timed confirmation is due: none exists, or an undecided one of other evidence."""
+    """Whether a timed confirmation is due: none exists, or it was undecided with older evidence."""
     return known is None or (
         known.verdict == "undecided" and known.evidence != evidence_of(regression)
     )
@@ -78,7 +78,10 @@ def timed_outcome_in(folder: Path) -> ConfirmOutcome | None:
 
 
 def timed_outcome(regression: Regression, results: Path) -> ConfirmOutcome | None:
-    """Return the newest timed confirmation between revisions that a regression still names."""
+    """Return the newest timed confirmation of a regression between its present revisions.
+
+    These are the last good and the first bad one, or the culprit and its parent.
+    """
     pairs = {(regression.last_good, regression.first_bad)}
     if regression.culprit is not None:
         pairs.add((regression.culprit.parent, regression.culprit.revision))

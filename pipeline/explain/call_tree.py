@@ -14,8 +14,8 @@ from pipeline.model import Frozen, StepCounts
 from pipeline.model.counts import FLOOR
 
 LEAST_FRAME = 0.003
-"""The smallest cost of a frame that is shown, on the side where it is larger, as a share of the
-larger total of the two sides."""
+"""A frame is shown if its cost is at least this share of the total. The larger side counts, for the
+cost and for the total."""
 
 MOST_FRAMES = 400
 """Maximum number of frames, of which the largest are kept: more than a page can show readably."""
@@ -25,11 +25,12 @@ DEEPEST = 60
 recursion."""
 
 PASSED_ON = 0.98
-"""Share of a frame's cost that its only callee must have for the frame to be left out at the top of
-the tree."""
+"""A frame at the top of the tree is left out if its only callee has at least this share of its
+cost."""
 
 _ROUNDS = 200
-"""Maximum iterations for the costs of functions that call one another, which converge."""
+"""Maximum number of iterations to compute the costs of functions that call one another. The costs
+converge."""
 
 _START = re.compile(
     r"\((?:no symbol|below main)\)|_start|__libc_start\w*(?:@.*)?|start_thread|clone\d?"
@@ -98,7 +99,7 @@ class _Calls:
         self.all = self._settled()
 
     def _settled(self) -> Mapping[_Function, float]:
-        """Return the cost of each function with all that it calls, divided among its callers."""
+        """Return the cost of each function with its share of the costs of its callees."""
         found = dict(self.own)
         for _ in range(_ROUNDS):
             settled = {
@@ -117,11 +118,11 @@ class _Calls:
 
 
 Parts = tuple[float, float]
-"""The parts of a function's cost on both sides that belong to one frame."""
+"""The shares of a function's cost, before and after, that belong to one frame."""
 
 
 class _Open(NamedTuple):
-    """A call that is not in the tree of calls yet."""
+    """A call that is not in the call tree yet."""
 
     key: _Function
     parent: int
@@ -201,7 +202,7 @@ def _frame(opened: _Open, sides: tuple[_Calls, _Calls]) -> CallFrame:
 
 
 def _without_entry(frames: list[CallFrame]) -> Iterator[CallFrame]:
-    """Leave out the functions at the root that only pass work on."""
+    """Leave out functions at the top of the tree that do little but call one other function."""
     gone: set[int] = set()
     top = max(_called(frames, 0), key=lambda at: frames[at].after, default=None)
     while top is not None:

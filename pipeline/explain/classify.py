@@ -237,7 +237,7 @@ def _differing(change: PlanChange) -> tuple[str, str]:
 
 
 def _open(figures: Sequence[FigureChange], lost: Sequence[FigureChange]) -> tuple[str, ...]:
-    """Describe the figures of a step that no rule can explain."""
+    """Describe what the figures of a step show, if no rule explains why it is slower."""
     sentences = list(_sentences(lost))
     undecided = sum(figure.verdict == "undecided" for figure in figures)
     if undecided:

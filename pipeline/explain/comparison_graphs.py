@@ -18,7 +18,7 @@ from pipeline.storage.ingest import counts_of
 class StepStacks(NamedTuple):
     """The folded stacks of one step on both sides.
 
-    ``cost`` is what an operation costs in base, relative to head.
+    ``cost`` is the cost of an operation in base, divided by that in head.
     """
 
     base: Mapping[str, int]
@@ -29,7 +29,7 @@ class StepStacks(NamedTuple):
 def comparison_graphs(pair: Pair, bundles: Path) -> dict[str, str]:
     """Return the differential flame graph of each step of a comparison, as SVG.
 
-    Counted runs have one of every step with symbols, timed runs of every step that was profiled.
+    Counted runs give a graph of each step with symbols, timed runs of each step that was profiled.
     ``bundles`` is the folder with the comparison's runs.
     """
     sides = f"{pair.base.revision.label} -> {pair.head.revision.label}"
@@ -62,7 +62,7 @@ def counted_stacks(base: StepCounts, head: StepCounts) -> StepStacks:
 
 
 def _folded(frames: Sequence[CallFrame], costs: Iterable[float]) -> dict[str, int]:
-    """Return the frames as stacks, each with the part of its cost that no drawn callee has."""
+    """Return the frames as folded stacks, each with its cost minus that of the frames below it."""
     own = list(costs)
     for frame, cost in zip(frames, list(own), strict=True):
         if frame.parent >= 0:

@@ -1,6 +1,6 @@
 """The runs that confirmed a regression: both sides in turn on one machine.
 
-They are better evidence than the runs of the nights, which may be a single one per revision.
+They are better evidence than the runs of the nights, of which a revision may have only one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.storage.bundle import BUNDLES, EXPERIMENTS
 def confirmation_samples(
     fingerprint: str, results: Path, cells: tuple[Cell, Cell]
 ) -> tuple[RevisionSamples, RevisionSamples] | None:
-    """Return the records of the confirming runs on both sides of a regression.
+    """Return what the confirming runs recorded on both sides of a regression.
 
     ``cells`` are the cells that the nights measured, before and after. The result has only the
     steps that were measured again. It is None if the cells were not measured again, or if the

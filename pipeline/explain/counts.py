@@ -23,7 +23,7 @@ def counted_change(
 ) -> CountedChange | None:
     """Return how the instructions of a step changed; None if one side was not counted.
 
-    Counts hold on any machine, so those of another machine class serve as well.
+    Counts do not depend on the machine, so counts of another machine class are used, too.
     """
     line = next((line for line in plan.lines if line.name == regression.line), None)
     if line is None:
@@ -39,7 +39,7 @@ def counted_change(
 
 
 def counted_cells(line: Line, key: SeriesKey, label: str) -> list[Cell]:
-    """Return the cells of a revision that count the step and the setup of a series."""
+    """Return the counted cells of a revision with the step and the setup of a series."""
     return [
         cell
         for cell in line.cells

@@ -35,7 +35,7 @@ from pipeline.text.errors import UserError
 from pipeline.text.units import plural, show_figure
 
 MOST_FUNCTIONS = 20
-"""Functions kept of a differential profile: those whose cost grew most."""
+"""Maximum number of functions in a differential profile: those whose cost grew most."""
 
 
 def explain_step(
@@ -209,10 +209,9 @@ def cells_of(regression: Regression, plan: Plan, key: SeriesKey) -> tuple[Cell, 
 def _prefer(
     again: tuple[RevisionSamples, RevisionSamples], before: RevisionSamples, after: RevisionSamples
 ) -> frozenset[str]:
-    """Use the figures of the confirming runs in place of those of the nights.
+    """Use the figures of the confirming runs where there are more of these than of night runs.
 
-    Return the steps with replaced figures: those with more confirmation runs than night runs. The
-    profiles of both kinds of runs are used together.
+    Return the steps with replaced figures. The profiles of both kinds of runs are used together.
     """
     steps = again[0].steps.keys() & again[1].steps.keys() & before.steps.keys() & after.steps.keys()
     more = min(side.runs for side in again) > min(before.runs, after.runs)

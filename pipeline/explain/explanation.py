@@ -1,6 +1,6 @@
 """Explanations of regressions on disk: for each slower step, the reasons.
 
-Reading them needs none of the modules that explaining needs.
+Reading an explanation does not import :mod:`pipeline.explain.explain`.
 """
 
 from __future__ import annotations

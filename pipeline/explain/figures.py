@@ -10,10 +10,10 @@ from pipeline.model.metrics import LEAST_CHANGE, METRICS, Direction
 from pipeline.text.units import show_figure
 
 ACTIVITY = "dbms "
-"""Prefix of metrics of the DBMS's own activity, as a mean over the step."""
+"""Prefix of the metrics of the DBMS's own activity, which are means over the step."""
 
 HEAVY_TAILED = frozenset({"latency_max"})
-"""Figures of a single extreme event: they say nothing about a step."""
+"""Metrics of a single extreme event, which say nothing about a whole step."""
 
 
 class FigureChange(Frozen):
@@ -56,7 +56,7 @@ def figure_change(
     """Compare the values of one figure on both sides, at least one on each.
 
     ``smallest_effect`` is the relative change that matters. For a figure that is normally zero, a
-    change below the least one in its unit (LEAST_CHANGE) does not count.
+    change must also reach the limit in ``LEAST_CHANGE``, in the figure's unit.
     """
     known = METRICS.get(metric)
     higher = known is not None and known.direction is Direction.MORE_IS_BETTER

@@ -13,24 +13,24 @@ from pipeline.model import FunctionCost, FunctionCostChange, StepCounts
 from pipeline.model.counts import FLOOR
 
 MOST_FUNCTIONS = 20
-"""Functions kept of a comparison: those with the largest part of the change."""
+"""Maximum number of functions in a comparison: those with the largest part of the change."""
 
 NAMED = 3
 """Maximum number of functions that a sentence names."""
 
 LEAST_PART = 0.05
-"""The smallest part of the whole change with which a function is named in a sentence."""
+"""The smallest part of the whole change for which a sentence names a function."""
 
 STILL = 0.5
-"""Largest change of a function's inclusive cost, as a share of its own change, with which the cost
-counts as moved between the function and its callees."""
+"""Cost counts as moved between a function and its callees if the function's inclusive cost changes
+by at most this share of the change of its own cost."""
 
 GONE = 0.01
-"""Largest share of a function's cost that may remain on one side for the function to count as
-renamed, inlined or split off."""
+"""A function counts as renamed, inlined or split off if at most this share of its cost remains on
+one side."""
 
 _MOST_MATCHED = 200
-"""Functions on each side among which moved cost is searched: the largest changes."""
+"""Maximum number of gains, and of losses, that are searched for moved cost: the largest ones."""
 
 _CLONE = re.compile(r"\.(isra|part|constprop|cold|lto_priv)(\.\d+)*")
 """What compilers append to the names of parts and copies of a function."""
@@ -41,7 +41,7 @@ _VERSION = re.compile(r"[\d.-]+$")
 
 @dataclass
 class _Own:
-    """The instructions of a function on both sides, and the change that is truly its own."""
+    """The instructions of a function on both sides, and its change without moved cost."""
 
     function: str
     binary: str
@@ -121,7 +121,7 @@ def _both(before: Iterable[FunctionCost], after: Iterable[FunctionCost]) -> list
 
 
 def _net_moved(functions: Iterable[_Own]) -> None:
-    """Cancel losses against gains of about the same size, which are moved code."""
+    """Cancel losses against gains of about the same size: that code only moved."""
     suspects = sorted((each for each in functions if each.moved), key=lambda each: -abs(each.net))
     gains = [each for each in suspects if each.net > 0.0][:_MOST_MATCHED]
     losses = [each for each in suspects if each.net < 0.0][:_MOST_MATCHED]

@@ -84,7 +84,7 @@ class CacheMisses(Frozen):
 
 
 class LayoutTrial(Frozen):
-    """The result of a layout trial of two revisions, in one figure of a step.
+    """The result of a layout trial of two revisions, measured by one metric of a step.
 
     ``blocks`` is how often each layout ran. ``shares`` has an entry for each other layout.
     ``misses`` are those of a cache simulation, if the step is counted on this machine class.
@@ -105,7 +105,7 @@ class LayoutTrial(Frozen):
         return self.outcome is LayoutOutcome.MOVES
 
     def sentences(self) -> tuple[str, ...]:
-        """Format the outcome and its evidence, the layouts that moved the level first."""
+        """Return sentences of evidence: the outcome, layouts that moved the level, cache misses."""
         moved = tuple(share.sentence() for share in self.shares if share.moved)
         return (
             f"the change of {self.metric} {self.outcome.value} ({plural(self.blocks, 'block')} "
@@ -126,8 +126,8 @@ def try_layouts(
 ) -> LayoutTrial:
     """Run both sides in their usual layout and in other ones, in blocks of alternating order.
 
-    A block does not begin if it would probably end after ``seconds``, except for the first one; a
-    later call resumes there. Raises as :meth:`Runner.measure` does.
+    The first block always runs. A further block does not begin if it would probably end after
+    ``seconds``; a later call resumes there. Raises as :meth:`Runner.measure` does.
     """
     measured = TrialBlocks(runner, seconds, clock)
     # The layouts lie between both sides, so that a drift affects all alike.

@@ -35,7 +35,7 @@ class StepSide:
 
 
 Checked = tuple[Bundle, Settings | None, list[StepValues]]
-"""A bundle with its server's settings and its steps, which could all be read."""
+"""A bundle with its server's settings and its steps, all of which were readable."""
 
 
 @dataclass

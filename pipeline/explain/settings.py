@@ -46,7 +46,8 @@ PER_RUN_SETTINGS: Mapping[str, str] = {
 difference is shown, even a harmless-looking one."""
 
 BUILD_FACTS = ("pg_config.", "compiled.", "version")
-"""Prefixes of a server's facts about its compilation, which no configuration can restore."""
+"""Prefixes of the values that describe how a server was compiled: no configuration restores
+them."""
 
 _COSTLY = re.compile(
     r"buffer|cache|mem|pool|wal|log|sync|flush|commit|checkpoint|write|io|direct|fsync|mmap|page"

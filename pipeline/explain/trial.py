@@ -18,10 +18,10 @@ from pipeline.model import Cell, Frozen, ServerConfig
 from pipeline.model.metrics import METRICS, Direction
 
 EXPLAINS = 0.5
-"""The part of a change that a setting must take back to count as its cause."""
+"""The share of a change that a setting must reverse to count as its cause."""
 
 MOST_TESTED = 8
-"""Suspects to test: halving finds one of eight within seven trials."""
+"""Maximum number of suspects to test: halving finds one of eight within seven trials."""
 
 
 class TrialOutcome(StrEnum):
@@ -84,13 +84,13 @@ def try_settings(
 ) -> tuple[Trial, ...]:
     """Measure the slower revision with old values; return the result of each trial.
 
-    ``blocks`` is the number of blocks per trial. Except for the first one, a block does not begin
-    if it would probably end after ``seconds``. The trials then return what is known, and a later
-    call resumes there. Raises as :meth:`Runner.measure` does.
+    ``blocks`` is the number of blocks per trial. The first block always runs. A further one does
+    not begin if it would probably end after ``seconds``: the trials then return what is known, and
+    a later call resumes there. Raises as :meth:`Runner.measure` does.
 
-    All settable suspects are tried together first. If they take the change back, or do not run,
-    each half is tried, down to single settings. Every block runs the old revision, the new one, and
-    the new one with old values. The order reverses from block to block, so a drift of the machine
+    All settable suspects are tried together first. If they reverse the change, or do not run, each
+    half is tried, down to single settings. Every block runs the old revision, the new one, and the
+    new one with old values. The order reverses from block to block, so a drift of the machine
     affects all alike.
     """
     measured = TrialBlocks(runner, seconds, clock)

@@ -9,7 +9,7 @@ from pipeline.explain.figures import ACTIVITY
 from pipeline.model import Frozen
 
 WAITS = f"{ACTIVITY}wait:"
-"""Prefix of the figures that are sessions waiting for an event, as a mean over the step."""
+"""Prefix of the figures that count sessions waiting for an event, as means over the step."""
 
 LEAST_WAITING = 0.05
 """Growth of the waiting sessions below which they are not the reason: with one client, a twentieth

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def folder_at(address: str) -> Path | None:
-    """Return the local folder or file that an address names; None if there is none."""
+    """Return the path of an existing local file or folder that an address names; otherwise None."""
     try:
         folder = Path(address).expanduser()
         return folder if folder.exists() else None

@@ -20,7 +20,7 @@ PARTIAL = ".partial"
 
 
 def write_atomically(path: Path, text: str) -> Path:
-    """Replace the text of a file at once, and return its path. Raises OSError.
+    """Replace the text of a file atomically, and return its path. Raises OSError.
 
     A crash of the machine may lose the file; use this for data that can be derived again.
     """
@@ -29,12 +29,12 @@ def write_atomically(path: Path, text: str) -> Path:
 
 
 def write_bytes_atomically(path: Path, content: Buffer) -> None:
-    """Replace the bytes of a file at once, without a sync to the disk. Raises OSError."""
+    """Replace the bytes of a file atomically, without a sync to the disk. Raises OSError."""
     _replace(path, content, lambda _: None)
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Replace the text of a file at once, and sync it to the disk. Raises OSError."""
+    """Replace the text of a file atomically, and sync it to the disk. Raises OSError."""
     _replace(path, text.encode(), os.fsync)
     sync_folder(path.parent)
 

@@ -1,7 +1,7 @@
 """Append-only logs with one JSON object on each line, safe against crashes.
 
-A line ends with a checksum of the rest, as its member ``sum``. A line without one was written by a
-person or by an earlier nightshift, and is read as it is.
+The last member of a line, ``sum``, is a checksum of the others. A line without a checksum was
+written by a person or by an earlier nightshift, and is read as it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ PATIENCE = 60.0
 
 _SUM = re.compile(rb',"sum":"([0-9a-f]*)"\}$')
 _DIGITS = 16
-"""Hexadecimal digits of a line's checksum. So few suffice against damage of a disk, though not
-against an attacker."""
+"""Hexadecimal digits of a line's checksum: enough to detect damage, but not an attack."""
 
 _Entry = TypeVar("_Entry", bound=Frozen)
 
@@ -40,7 +39,7 @@ _Entry = TypeVar("_Entry", bound=Frozen)
 class Appended(Generic[_Entry]):
     """An append-only log of entries of one type. Several processes may append at once.
 
-    ``noun`` names an entry in error messages, as "an event".
+    ``noun`` names an entry in error messages, for example "an event".
     """
 
     def __init__(self, path: Path, kind: type[_Entry], noun: str) -> None:
@@ -119,9 +118,8 @@ class Appended(Generic[_Entry]):
             lock_descriptor(descriptor, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path} for more than {PATIENCE:g} s, although "
-                "nightshift needs this lock only for moments; end that process, then run the "
-                "same command again"
+                f"{error} has locked {self.path} for more than {PATIENCE:g} s, but this lock is "
+                "normally held only briefly; end that process, then run the same command again"
             ) from error
 
     def _appended(self, entries: Sequence[_Entry]) -> None:
@@ -145,7 +143,8 @@ class Appended(Generic[_Entry]):
         if written is not None and written != _checksum(entry):
             raise UserError(
                 f"{self.path}:{number}: {self._noun} has changed since it was written (its "
-                'checksum differs); restore the line, or delete its "sum" if the change is wanted'
+                'checksum differs); restore the line, or delete its "sum" if the change was '
+                "intended"
             )
         try:
             parsed: _Entry = _parsed(self._kind, entry)
@@ -159,7 +158,7 @@ class Appended(Generic[_Entry]):
 
 @lru_cache(maxsize=4096)
 def _parsed(kind: type[_Entry], entry: bytes) -> _Entry:
-    """Return an entry, which never changes; a verb reads a log several times."""
+    """Parse an entry. The cache saves time, because a verb reads a log several times."""
     return kind.model_validate_json(entry)
 
 

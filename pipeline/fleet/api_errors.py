@@ -39,9 +39,7 @@ def _gone(message: str) -> Exception:
 
 
 def _locked(message: str) -> Exception:
-    return UserError(
-        f"Hetzner Cloud: {message}; the resource is locked: ask the support of Hetzner"
-    )
+    return UserError(f"Hetzner Cloud: {message}; the resource is locked: contact Hetzner support")
 
 
 def _removed(message: str) -> Exception:

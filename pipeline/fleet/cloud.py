@@ -189,7 +189,7 @@ def required(value: _Answer | None) -> _Answer:
     """Return a value that the cloud always sends, although its type says it may be missing."""
     if value is None:
         raise UserError(
-            "the answer of Hetzner Cloud lacks a field of the server; upgrade nightshift"
+            "the response of Hetzner Cloud lacks a field of the server; upgrade nightshift"
         )
     return value
 

@@ -72,9 +72,9 @@ class FleetStatus(Frozen):
 class Fleet:
     """The servers of a cloud project that are rented for nights.
 
-    Terraform creates them; the fleet says beforehand which, and deletes what is left of them.
-    ``registry`` is called only when runners are needed: pricing and reaping need no GitHub token.
-    ``note`` receives lines about the progress.
+    Terraform creates the servers. This class decides beforehand which to create, and deletes those
+    that remain. ``registry`` is called only when runners are needed: pricing and reaping need no
+    GitHub token. ``note`` receives lines about the progress.
     """
 
     def __init__(
@@ -98,12 +98,12 @@ class Fleet:
     def quote(self, night: str = "", seconds: float = 0.0) -> Quote:
         """Return the price of the servers of all machine classes, as if none existed yet.
 
-        The duration is in seconds; 0 means the time to live of the configuration.
+        ``seconds`` is how long the servers exist; 0 means the configured time to live.
         """
         return self._priced(None, night, seconds)
 
     def gate(self, night: str, work: Mapping[str, float], seconds: float = 0.0) -> Quote:
-        """Return the price of a night's servers, if the night may have them.
+        """Return the price of a night's servers, if the night is allowed to rent them.
 
         ``work`` has the expected seconds of the steps of each class that is due; the others get no
         server. Raises QuoteRefusedError if a budget, the time to live or the capacity of the cloud
@@ -123,7 +123,8 @@ class Fleet:
     ) -> NightVariables:
         """Register the runners of a night; return the variables with which Terraform creates it.
 
-        Each attempt takes another available place for each class, as far as there are more.
+        Each further ``attempt`` takes the next available server type and location of each class, or
+        the last one if there are no more.
         """
         registry = self._registry()
         requests = asked.server_requests
@@ -153,12 +154,14 @@ class Fleet:
     def ready(self, night: str) -> list[str]:
         """Record the servers of a night and wait for a runner of each; return their names.
 
-        Raises UserError if there is none, or if the patience is over.
+        Raises UserError if the night has no servers, or if a runner does not connect in time.
         """
         check_label("the night", night)
         names = sorted(self._resources.servers(night))
         if not names:
-            raise UserError(f"the night {night} has no server; create them, or name another night")
+            raise UserError(
+                f"the night {night} has no servers; create them first, or name another night"
+            )
         runners = {name: self._runners(name) for name in names}
         arrived(runners, self._registry().silent, self._cloud.policy)
         return names

@@ -62,7 +62,7 @@ def labels(pipeline: str, mark: ResourceMark) -> dict[str, str]:
 def read_mark(pipeline: str, found: Mapping[str, str] | None) -> ResourceMark | None:
     """Parse the labels of a cloud resource; None if nightshift did not create it for a night.
 
-    Raises Malformed for a resource of ours without a valid expiry.
+    Raises Malformed if nightshift created the resource, but its expiry label is invalid.
     """
     known = found or {}
     if known.get(OURS) != pipeline or known.get(ROLE, BENCH) != BENCH:

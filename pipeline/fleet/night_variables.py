@@ -12,7 +12,7 @@ from pipeline.fleet.runners import Program
 from pipeline.model import Frozen
 
 _MODE = 0o600
-"""Only the owner reads a file with configurations of runners."""
+"""Mode of the file with the variables: only its owner may read the runner configurations."""
 
 
 class ClassServers(Frozen):
@@ -29,7 +29,8 @@ class ClassServers(Frozen):
 class NightVariables(Frozen):
     """The variables of ``infra/environments/night``, by their names there.
 
-    ``runner_configurations`` are secrets: by machine class, for each server one for each job.
+    ``runner_configurations`` are secrets: each machine class has, for each of its servers, one
+    configuration per job.
     """
 
     pipeline: str

@@ -34,7 +34,7 @@ class ServerRequest(Frozen):
     seconds: float = 0.0
 
     def cost(self, hours: int) -> Money:
-        """Return what all servers of the request cost at most, in some hours."""
+        """Return the highest cost of all servers of the request for a number of hours."""
         return Money(self.count * hours * self.dearest.amount, self.dearest.currency)
 
 
@@ -61,8 +61,9 @@ def server_requests(
 ) -> tuple[ServerRequest, ...]:
     """Return the servers that the machine classes need.
 
-    With ``work``, only the classes in it: the expected seconds of their steps. ``sold_out`` are the
-    types and locations without capacity. Raises UserError if impossible.
+    ``work`` limits them to the classes in it, and has the expected seconds of their steps.
+    ``sold_out`` are the types and locations without capacity. Raises UserError if no class has
+    rented servers or a server type is not offered, and QuoteRefusedError if one is sold out.
     """
     rented = [each for each in classes if each.server_type]
     if not rented:
@@ -84,7 +85,7 @@ def quote(
     now: datetime,
     currency: str,
 ) -> Quote:
-    """Price the servers of a night that live for some seconds; each begun hour is billed."""
+    """Price the servers of a night that live for ``seconds``; each begun hour is billed."""
     hours = math.ceil(seconds / HOUR)
     known = [each for each in lives if each.rent.per_hour.currency == currency]
     return Quote(
@@ -134,9 +135,10 @@ def check_budgets(asked: Quote, settings: FleetSection) -> None:
 
 
 def check_time(asked: Quote, life: float) -> None:
-    """Raise QuoteRefusedError if steps are expected to last longer than servers live, in seconds.
+    """Raise QuoteRefusedError if steps are expected to take longer than ``life`` seconds.
 
-    What a server has measured is lost if it is deleted before its jobs end.
+    ``life`` is the time to live of the servers. What a server has measured is lost if it is deleted
+    before its jobs end.
     """
     for each in asked.server_requests:
         if each.seconds > life:
@@ -168,7 +170,8 @@ def _server_request(
     if not available:
         raise QuoteRefusedError(
             f"{' or '.join(types)} is sold out in {', '.join(settings.locations)}; name other "
-            "locations in [fleet] or types in instead, or try later; no server is created"
+            "locations in [fleet], add server types to `instead` in the [[class]], or try later; "
+            "no server is created"
         )
     return ServerRequest(
         machine_class=each.name,

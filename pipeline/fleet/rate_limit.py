@@ -7,7 +7,7 @@ from typing import Any
 import requests
 
 _HOUR = 3600.0
-"""Seconds in which a full allowance refills continuously.
+"""Seconds in which an empty allowance refills, at a constant rate.
 
 See https://docs.hetzner.cloud/reference/cloud#rate-limiting.
 """

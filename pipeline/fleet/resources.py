@@ -72,7 +72,7 @@ class ProjectResources:
     ) -> dict[str, BoundServer]:
         """Return our servers by name, and bring the record of servers up to date.
 
-        Without a night, this includes servers that are gone without an entry in the record.
+        Without a ``night``, recorded servers that no longer exist are recorded as deleted.
         """
         found = [
             (each.thing, each.mark)
@@ -86,11 +86,11 @@ class ProjectResources:
         return {str(server.name): server for server, _ in found}
 
     def sweep(self, wanted: Callable[[ResourceMark], bool], night: str = "") -> Swept:
-        """Delete the chosen cloud resources.
+        """Delete the cloud resources that ``wanted`` selects.
 
         A failed deletion, or a failure of the record, does not stop the others. A resource of ours
-        without a valid expiry counts as left, because nobody else would notice it. Raises UserError
-        if even the servers cannot be listed.
+        without a valid expiry is reported as remaining, because nobody else would notice it. Raises
+        UserError if even the servers cannot be listed.
         """
         swept = Swept([], [])
         self._recorded(lambda: self.servers(odd=_ignore))
@@ -120,7 +120,9 @@ class ProjectResources:
         except UserError as error:
             if kind is BoundServer:
                 raise
-            swept.left.append(f"the list of every {KINDS[kind]} cannot be read: {error}")
+            swept.left.append(
+                f"the existing resources of kind {KINDS[kind]} cannot be listed: {error}"
+            )
             return []
 
     def _sweep_one(self, each: Owned, swept: Swept) -> None:

@@ -31,8 +31,8 @@ class UnreachableError(TransientError):
 class RetryPolicy:
     """How often and how long to retry; times are in seconds.
 
-    ``note`` receives a line when something does not succeed at once. ``unreachable`` is the
-    patience with a service that does not respond, by default the same.
+    ``note`` receives a line when a request does not succeed at once. ``unreachable`` is the
+    patience with a service that does not respond at all, by default ``patience``.
     """
 
     patience: float

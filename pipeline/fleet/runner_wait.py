@@ -13,9 +13,8 @@ def arrived(
     """Wait until a GitHub runner of each server has connected.
 
     ``silent`` returns the names of registered runners that are not connected. A runner that is no
-    longer registered has finished its job, so it did connect. Between two jobs of a server no
-    runner is connected, but that of the first job is no longer registered. Raises UserError once
-    the patience is over.
+    longer registered has connected and finished its job, so its server has arrived too. Raises
+    UserError once the patience is over.
     """
 
     def look() -> None:

@@ -1,7 +1,7 @@
 """GitHub Actions runners that exist for one job each.
 
-The token that registers them stays here. A server receives one configuration per job, which GitHub
-accepts once.
+The token that registers runners never leaves this machine. A server receives one configuration per
+job, which GitHub accepts once.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Runners:
                 answer = self._asked("POST", "/generate-jitconfig", body)
             except _Conflict as error:
                 self._remove(lambda other: other == name)
-                raise TransientError(f"a runner {name} is registered already") from error
+                raise TransientError(f"a runner {name} is already registered") from error
             return str(answer["encoded_jit_config"])
 
         return self._policy.persist(attempt)
@@ -125,7 +125,7 @@ class Runners:
             raise TransientError(f"GitHub does not respond ({type(error).__name__})") from error
         status = answer.status_code
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or _limited(answer):
-            raise TransientError(f"GitHub answers {status} and requests a retry later")
+            raise TransientError(f"GitHub returned the temporary status {status}")
         if method == "POST" and status == HTTPStatus.CONFLICT:
             raise _Conflict
         if method == "DELETE" and status == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -138,8 +138,8 @@ class Runners:
             )
         if not answer.ok:
             raise UserError(
-                f"GitHub answers {status} to requests about the runners of {self._repository}; "
-                f"set {self._variable} to a token with the permission administration: write"
+                f"GitHub returned status {status} for the runners of {self._repository}; set "
+                f"{self._variable} to a token with the permission administration: write"
             )
         return answer.json() if answer.content else None
 

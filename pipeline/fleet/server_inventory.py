@@ -1,4 +1,4 @@
-"""Keep the record of rented servers true: which exist, and what deleted ones have cost."""
+"""Keep the record of rented servers correct: which exist, and what deleted ones have cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServerInventory:
         return lives(self._record.read())
 
     def made(self, server: BoundServer, mark: ResourceMark) -> None:
-        """Record that a server exists, once."""
+        """Record that a server exists, unless it is recorded already."""
         number = required(server.id)
         if number in self.lives():
             return
@@ -58,7 +58,8 @@ class ServerInventory:
     def deleted(self, number: int, at: datetime | None = None) -> None:
         """Record that a server is deleted, and what it cost.
 
-        The time of deletion is ``at``; without it the recorded request to delete, else now.
+        ``at`` is the time of deletion; by default the time when deletion was requested, or else
+        now.
         """
         life = self.lives().get(number)
         if life is None or life.ended is not None:
@@ -77,8 +78,8 @@ class ServerInventory:
     def close(self, there: Iterable[int], cloud: Cloud) -> None:
         """Record deletions that the record lacks, after a crash or by other people.
 
-        ``there`` are the listed servers; the others are requested one by one, because a server
-        without its labels still costs money.
+        ``there`` are the servers found by their labels. Any other recorded server is looked up by
+        its number, because a server that lost its labels still costs money.
         """
         listed = set(there)
         for number, life in self.lives().items():

@@ -20,8 +20,8 @@ from pipeline.formats.base import (
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read the cold and the hot time of each query from a ClickBench file.
 
-    The hot time is the least of the second and third run. A query that failed has no value. The
-    revision is the date.
+    The hot time is the shorter of the second and the third run. A query that failed has no value.
+    The revision is the date.
     """
     tree = loaded(text)
     rows = tree.get("result") if isinstance(tree, dict) else None

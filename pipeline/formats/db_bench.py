@@ -17,7 +17,8 @@ _MS = 1e-3
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read throughput and, with ``--histogram``, latencies of each db_bench benchmark.
 
-    LevelDB prints no throughput but the time of an operation. The revision is the version.
+    LevelDB prints the time of an operation instead of a throughput. The revision is the version
+    that db_bench prints.
     """
     version = _VERSION.search(text)
     revision = version[1] if version is not None else ""

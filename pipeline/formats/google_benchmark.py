@@ -20,7 +20,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read real and CPU time of each Google Benchmark, as medians of the repetitions.
 
     Rows of a complexity (BigO, RMS) and benchmarks that failed are left out. Derived rates and user
-    counters are not read: the file does not say which way they should go.
+    counters are not read: the file does not say whether more or less is better.
     """
     tree = loaded(text)
     rows = [row for row in table_of(tree, "benchmarks") if not row.get("error_occurred")]

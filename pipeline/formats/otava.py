@@ -16,7 +16,7 @@ _TIMES = ("time", "timestamp", "date", "datetime")
 _REVISIONS = ("commit", "revision", "version", "sha", "git_commit")
 _BRANCH = "branch"
 _OTAVA = re.compile(r"(\d{4})\.(\d\d)\.(\d\d) (\d{1,2}):(\d\d:\d\d) ([+-]\d{4})")
-"""The format of the times in Otava's own examples, as ``2024.01.31 8:05:00 +0000``."""
+"""The format of the times in Otava's own examples: ``2024.01.31 8:05:00 +0000``."""
 
 
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
@@ -50,7 +50,7 @@ def read(text: str, file: Path) -> Sequence[ImportedValue]:
         at = _moment(columns[time][place]) if time else None
         revision = label_of(columns[label][place].strip())
         if not revision:
-            raise FormatError(f"row {place + 1} names no {label}")
+            raise FormatError(f"row {place + 1} has no {label}")
         for name in metrics:
             if cell := columns[name][place].strip():
                 value = number(cell, name)

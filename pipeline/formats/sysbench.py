@@ -30,13 +30,13 @@ _LATENCY = {
 def read(text: str, file: Path) -> Sequence[ImportedValue]:
     """Read throughput and latencies from a sysbench report; the file's name is the step."""
     if "sysbench" not in text:
-        raise FormatError("the file has no report of sysbench")
+        raise FormatError("the file has no sysbench report")
     rates = (found[1] for pattern in _RATES if (found := pattern.search(text)) is not None)
     rate = next(rates, None)
     if rate is None and (total := _TOTAL.search(text)) is not None and number(total[1], "time"):
         rate = str(number(total[2], "events") / number(total[1], "time"))
     if rate is None:
-        raise FormatError("the report has no throughput: the run did not end")
+        raise FormatError("the report has no throughput: the run did not finish")
     values = [ImportedValue(file.stem, RATE, number(rate, "throughput"))]
     latencies = text[text.find("Latency (ms):") :]
     for metric, pattern in _LATENCY.items():

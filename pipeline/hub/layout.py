@@ -21,7 +21,7 @@ _PATIENCE = 1.0
 """Seconds to wait for the lock: checking the lock acquires it for a moment, too."""
 
 _READ = (".json", ".yml", ".yaml")
-"""Suffixes of files that Prometheus and Grafana read; the folder's other files generate them."""
+"""Suffixes of files that Prometheus and Grafana read; the folder's other files generate these."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ WRITE = "/api/v1/write"
 """The path that accepts samples."""
 
 RULES = "*.rules.yml"
-"""The pattern of rule files; other files test them."""
+"""The pattern of the names of rule files; the other files in the folder test the rules."""
 
 _OUT_OF_ORDER = "100y"
 """How far behind the newest sample Prometheus accepts samples. Benchmarks are dated in the past,

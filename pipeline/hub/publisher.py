@@ -14,7 +14,7 @@ from pipeline.machine.account import contained
 from pipeline.model import Frozen
 
 STOP_PATIENCE = 30.0
-"""Seconds that a stage has to finish when the hub stops; it resumes the next time."""
+"""Seconds that publishing has to finish when the hub stops; later it resumes where it stopped."""
 
 
 _WARNING = "nightshift: "
@@ -31,7 +31,7 @@ class Published(Frozen):
 
 
 class Publisher:
-    """Sends results to one receiver at an interval; two never run at once.
+    """Sends results to one receiver at regular intervals, by one process at a time.
 
     It reports the first publishing, and a failure when it begins, changes and ends. A warning
     counts as a failure, because then not everything was published.
@@ -62,7 +62,7 @@ class Publisher:
         return self._process is not None
 
     def look(self) -> None:
-        """Start to send results if it is time, and see how the last sending ended."""
+        """Start to send results if they are due, or check whether the last sending has ended."""
         if self._process is not None:
             if self._process.poll() is not None:
                 self._see(self._process.returncode)

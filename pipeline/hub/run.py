@@ -17,7 +17,7 @@ from pipeline.hub.state import ServiceState, State
 POLL = 0.1
 """Seconds between two polls of the processes."""
 SLOW = 30.0
-"""Seconds after which a slow start is reported: Prometheus first reads its log."""
+"""Seconds after which a slow start is reported: Prometheus loads its stored data first."""
 
 
 class Hub:

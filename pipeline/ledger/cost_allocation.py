@@ -106,9 +106,10 @@ def make_bills(
     known: Iterable[KnownRegression],
     now: datetime,
 ) -> Bills:
-    """Divide the cost of servers among their runs; existing servers cost until now.
+    """Divide the cost of servers among their runs; a server that still exists costs until now.
 
-    Servers in another currency than the last one are left out, because two currencies have no sum.
+    Servers billed in another currency than the last one are left out, because amounts in two
+    currencies cannot be added.
     """
     currency = servers[-1].rent.per_hour.currency if servers else ""
     rented = [each for each in servers if each.rent.per_hour.currency == currency]

@@ -82,7 +82,7 @@ class Ledger(Frozen):
     spent: Spent
 
     def count(self, verdict: str) -> int:
-        """Return how many alarms have a verdict, as confirmed."""
+        """Return how many alarms have a verdict, for example ``confirmed``."""
         return sum(alarm.verdict == verdict for alarm in self.alarms)
 
 
@@ -137,7 +137,7 @@ def _alarm(row: KnownRegression, explained: Mapping[str, float]) -> Alarm:
 
 
 def verdict_on(events: Iterable[Event]) -> str:
-    """Return whether the last experiment about a regression confirmed it."""
+    """Return the verdict of the last experiment about a regression, one of ``VERDICTS``."""
     outcomes = [event for event in events if event.event in OUTCOMES]
     if not outcomes:
         return NOT_MEASURED

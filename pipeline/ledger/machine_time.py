@@ -32,9 +32,9 @@ OUTCOMES = (EventKind.CONFIRMED, EventKind.REJECTED, EventKind.UNDECIDED)
 class Spent(Frozen):
     """Machine time by purpose, in minutes.
 
-    ``confirm`` is measured time, ``bisect`` includes the time for builds, and ``nights``,
-    ``explain`` and ``other`` are the runs alone. ``other`` includes comparisons and bisections by
-    hand, and experiments set aside to be repeated.
+    ``confirm`` is the time spent measuring, ``bisect`` also includes the time for builds;
+    ``nights``, ``explain`` and ``other`` are the durations of runs alone. ``other`` includes
+    comparisons and bisections by hand, and archived experiments.
     """
 
     nights: float = 0.0
@@ -104,7 +104,7 @@ def spent_in_all(
 
 
 def cost_of(minutes: float, price: Money) -> Money:
-    """Return what some minutes of a machine cost at a price per hour."""
+    """Return the cost of machine time, in minutes, at a price per hour."""
     return price._replace(amount=price.amount * minutes / 60.0)
 
 

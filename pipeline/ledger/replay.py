@@ -35,7 +35,7 @@ _FIRST_NIGHT = datetime(2000, 1, 1, tzinfo=UTC)
 """The date of the first replayed night, with one night a day. Nothing depends on the date."""
 
 FEWEST = 2
-"""Fewest positions of a line to compare."""
+"""Positions of a line in its first replayed night: fewer cannot be compared."""
 
 
 class Raised(Frozen):
@@ -102,7 +102,7 @@ def replay(
 
 
 def nights(plan: Plan) -> int:
-    """Return how many nights a replay has."""
+    """Return how many nights of a plan a replay goes through."""
     return sum(max(len(line.revisions) - FEWEST + 1, 0) for line in plan.lines)
 
 
@@ -176,7 +176,7 @@ def _line(
 
 
 def _verdicts(stories: KnownRegressions, known: KnownRegressions, plan: Plan) -> dict[str, str]:
-    """Return what the journal says about each regression that a replay finds."""
+    """Return the journal's verdict on each regression that a replay finds."""
     latest = [history.regression for history in stories.values()]
     named = identify(latest, known, plan)
     return {

@@ -37,9 +37,9 @@ class Account(Frozen):
     ) -> list[str]:
         """Return a command that runs as this account, and ends when nightshift ends.
 
-        The command runs on the given processors. ``death_signal`` ends it; by default SIGQUIT, at
-        which a DBMS shuts down at once and cleans up. ``limit`` is the beginning of a command that
-        runs with limited memory.
+        The command runs on the given processors. It receives ``death_signal`` when nightshift ends:
+        by default SIGQUIT, at which a DBMS shuts down at once and cleans up. ``limit`` is a command
+        prefix that limits memory.
         """
         identity = ["--reuid", str(self.uid), "--regid", str(self.gid), "--init-groups"]
         switch = identity if self.switch else []
@@ -64,7 +64,7 @@ class Account(Frozen):
         folder: Path,
         remedy: str = "set paths.cache in nightshift.toml to a folder that everyone can enter",
     ) -> None:
-        """Refuse a folder that this account cannot enter; the error names the closed parent."""
+        """Raise UserError, which names the closed folder, if this account cannot enter a folder."""
         if not self.switch:
             return
         for parent in reversed([folder, *folder.parents]):

@@ -36,7 +36,7 @@ class Shares(NamedTuple):
 
 
 def ticks(tree: Tree) -> Ticks | None:
-    """Return the clock ticks of all processors since boot, from /proc/stat; None if it has none."""
+    """Return the clock ticks of all processors since boot; None if /proc/stat lacks them."""
     found = re.match(r"cpu ((?:\s*\d+){8,})", tree.read("/proc/stat"))
     if found is None:
         return None
@@ -60,7 +60,7 @@ def shares(before: Ticks, after: Ticks) -> Shares:
 def throttled(tree: Tree) -> dict[str, int]:
     """Return how often each processor was slowed down by heat since boot.
 
-    Keys have the processor and the hot part, as ``cpu3 core`` or ``cpu0 package``. Empty where the
+    A key is the processor with its hot part: ``cpu3 core`` or ``cpu0 package``. Empty where the
     counters are missing: only Intel's processors on real hardware have them.
     """
     counts = {}

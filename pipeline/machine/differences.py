@@ -28,8 +28,8 @@ def differences(before: Machine, after: Machine) -> list[FingerprintDifference]:
     """Return what differs between two fingerprints of a machine, hardware first.
 
     A fact that one of them lacks is no difference: an older nightshift collected fewer facts, and
-    some need root. The name of the machine class is ignored. Memory counts as installed, because a
-    kernel reserves a varying part of it.
+    some need root. The name of the machine class is ignored. Memory is compared by its installed
+    size, because a kernel reserves a varying part of it.
     """
     old, new = _facts(before), _facts(after)
     found = [

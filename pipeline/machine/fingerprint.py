@@ -13,7 +13,7 @@ from pipeline.machine.system import System
 from pipeline.model import Disk, Machine
 
 UNKNOWN = "unknown"
-"""The value of facts that the machine does not report."""
+"""The value of a fact that this machine does not report."""
 
 _CPU = "/sys/devices/system/cpu"
 _SETTINGS = {
@@ -43,7 +43,7 @@ def fingerprint(
 ) -> Machine:
     """Return the fingerprint of this machine and of the storage under ``folder``.
 
-    Without a ``machine_class`` one is derived from processor and memory, as
+    Without a ``machine_class`` one is derived from processor and memory, for example
     ``amd-epyc-9454p-c48r128``.
     """
     system = system or System()
@@ -108,7 +108,7 @@ def memory_gb(memory_bytes: int) -> int:
 
 
 def scale_name(cores: int, memory_bytes: int) -> str:
-    """Return the suffix of a scaled configuration, as ``c8r32`` for 8 cores and 32 GB."""
+    """Return the suffix of a scaled configuration: ``c8r32`` for 8 cores and 32 GB."""
     return f"c{cores}r{memory_gb(memory_bytes)}"
 
 
@@ -141,7 +141,7 @@ def _cpu_fields(cpuinfo: str) -> dict[str, str]:
 
 
 def processors(ranges: str) -> tuple[int, ...]:
-    """Return the processor numbers in a list of the kernel, as ``0-3,8``."""
+    """Return the processor numbers in a list of the kernel such as ``0-3,8``."""
     found: list[int] = []
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", ranges):
         found += range(int(first), int(last or first) + 1)
@@ -202,7 +202,7 @@ def _software(system: System) -> dict[str, str]:
 
 
 def _storage(mount: Mount | None, disks: tuple[Disk, ...]) -> str:
-    """Return the file system and disk under a folder, as ``ext4 on vda (ssd)``."""
+    """Return the file system and disk under a folder, for example ``ext4 on vda (ssd)``."""
     if mount is None:
         return f"{UNKNOWN} on {UNKNOWN}"
     spins = {True: "rotational", False: "ssd", None: ""}

@@ -94,10 +94,10 @@ class Lease:
             return True
 
     def break_(self, *, force: bool = False) -> Claim | None:
-        """Remove the lease of whoever holds it, and return it; None if nobody does.
+        """Remove the lease of this machine, and return it; None if nobody holds it.
 
-        Raises HeldError, unless by ``force``, while its owner lives or may live. An owner that is
-        not visible from here may live until the lease has expired.
+        Without ``force``, raises HeldError while its owner lives or may live. An owner that is not
+        visible from here may live until the lease has expired.
         """
         with self.file.exclusive():
             try:

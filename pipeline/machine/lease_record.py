@@ -30,7 +30,7 @@ PATIENCE = 30.0
 milliseconds."""
 
 _LONGEST = 100_000
-"""The most bytes of a lease to read."""
+"""Maximum number of bytes to read of a lease."""
 
 
 class Claim(Frozen):
@@ -89,8 +89,8 @@ class ClaimFile:
             return None
         except (OSError, ValidationError) as error:
             raise UserError(
-                f"the lease file {self.path} is not readable as a lease, so this machine may be "
-                "in use; check its processes, then run `nightshift lease break --force`"
+                f"the lease file {self.path} cannot be read, so this machine may be in use; check "
+                "its processes, then run `nightshift lease break --force`"
             ) from error
 
     def write(self, claim: Claim) -> None:
@@ -113,9 +113,9 @@ class ClaimFile:
             lock_descriptor(guard, PATIENCE)
         except LockHeldError as error:
             raise UserError(
-                f"{error} has locked {self.path.with_suffix('.guard')} for more than "
-                f"{PATIENCE:g} s, although nightshift needs this lock only for moments; end that "
-                "process, then run the same command again"
+                f"{error} has locked {self.path.with_suffix('.guard')} for more than {PATIENCE:g} "
+                "s, but this lock is normally held only briefly; end that process, then run the "
+                "same command again"
             ) from error
 
     def _unwritable(self, error: OSError) -> UserError:

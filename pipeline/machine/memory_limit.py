@@ -27,7 +27,7 @@ _ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
 
 
 class _Layout(NamedTuple):
-    """Where groups with a memory limit are made, and the files that set it."""
+    """Where control groups with a memory limit are created, and the files that set the limit."""
 
     parent: Path
     limits: tuple[str, ...]
@@ -41,9 +41,10 @@ def check_memory_limits(root: Path = ROOT) -> None:
 
 @contextmanager
 def memory_limit(limit: int, root: Path = ROOT) -> Iterator[tuple[str, ...]]:
-    """Yield the beginning of a command that runs with so many bytes of memory.
+    """Yield a command prefix that limits memory to ``limit`` bytes.
 
-    All commands with it share the limit. Raises UserError if this process cannot limit memory.
+    All commands with this prefix share the limit. Raises UserError if this process cannot limit
+    memory.
     """
     layout = _layout(root)
     for left in layout.parent.glob(f"{_PREFIX}*"):
@@ -72,10 +73,10 @@ def memory_limit(limit: int, root: Path = ROOT) -> Iterator[tuple[str, ...]]:
 
 
 def drop_cached(folder: Path) -> None:
-    """Let the kernel forget the cached pages of all files in a folder, which it writes first.
+    """Write all files in a folder to disk, and let the kernel drop their cached pages.
 
-    Pages belong to the group that read them first: those that maintenance by this process has read
-    would be more memory than the limit.
+    A page counts towards the limit of the group that reads it first. Pages that this process read
+    during maintenance would give the DBMS memory beyond its limit.
     """
     for path in folder.rglob("*"):
         if path.is_file():
@@ -85,7 +86,7 @@ def drop_cached(folder: Path) -> None:
 
 
 def _layout(root: Path) -> _Layout:
-    """Return how memory is limited here."""
+    """Return where this machine limits memory. Raises UserError if it cannot."""
     controllers = root / "cgroup.controllers"
     if controllers.exists():
         if "memory" not in controllers.read_text().split():

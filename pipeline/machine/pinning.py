@@ -16,15 +16,16 @@ from pipeline.machine.topology import Core
 from pipeline.model import Pinning
 
 CLIENT_SHARE = 4
-"""Where cores are short, one core in this many is the load generator's: it needs about a quarter of
-the CPU time that a server needs for short queries."""
+"""If there are too few cores, one core in this many is the load generator's: it needs about a
+quarter of the CPU time that a server needs for short queries."""
 
 BACKGROUND_SHARE = 4
-"""Background work gets cores of its own if one core in this many is left for it."""
+"""Background work gets cores of its own if at least one core in this many remains for it."""
 
 BACKGROUND_CORES = 8
-"""With that many cores left, background work gets cores of its own on a machine of any size. Every
-server has at least so much of it, so the choice does not depend on its configuration."""
+"""So many remaining cores are always enough for background work to get cores of its own, however
+large the machine is. Every server has at least so much background work, so the choice does not
+depend on its configuration."""
 
 
 class ConcurrentWork(NamedTuple):
@@ -46,20 +47,20 @@ def available() -> tuple[int, ...]:
 
 
 def choose(work: ConcurrentWork, cores: Sequence[Core]) -> Pinning:
-    """Return the processors for work on these cores, the same every time.
+    """Return the processors for work on these cores; the choice is deterministic.
 
-    Whole cores are given away, from the end of the largest NUMA node: the first core serves
+    Whole cores are assigned, from the end of the largest NUMA node, because the first core serves
     interrupts.
 
     - Every connection has a core for its part of the server. A single one shares its core with its
       client: they take turns, and no idle core has to be woken for each query.
     - Background work has its own cores, as many as it can use.
     - The load generator of several connections has its own cores, one for each connection, or for
-      two where cores are short.
-    - This process has a core of its own, or shares the load generator's.
+      two if there are too few cores.
+    - This process has a core of its own, or shares those of the load generator.
 
-    Where cores are too few for that, server and load generator divide them, and background work
-    shares the cores of the server. One processor: nothing can be separated, so nothing is pinned.
+    If there are too few cores even so, server and load generator divide them, and background work
+    shares the cores of the server. With only one processor, nothing is pinned.
     """
     ordered = _ordered(cores)
     count = len(ordered)
@@ -93,7 +94,7 @@ def choose(work: ConcurrentWork, cores: Sequence[Core]) -> Pinning:
 
 
 def _divided(ordered: Sequence[Core], work: ConcurrentWork) -> Pinning:
-    """Return a placement on too few cores, where background work is the server's."""
+    """Return a placement on too few cores, where background work shares the server's cores."""
     taken = _CoreStack(ordered)
     if work.embedded:
         ours = taken.first(1 if work.connections < len(ordered) else 0)
@@ -113,19 +114,19 @@ def _ordered(cores: Sequence[Core]) -> list[Core]:
 
 
 class _CoreStack:
-    """Gives cores away, each once."""
+    """Hands out cores, each only once."""
 
     def __init__(self, cores: Sequence[Core]) -> None:
         self._left = list(cores)
 
     def last(self, count: int) -> tuple[int, ...]:
-        """Take so many of the last cores that are left; return their processors in order."""
+        """Take the last ``count`` of the remaining cores; return their processors in order."""
         keep = max(len(self._left) - count, 0)
         taken, self._left = self._left[keep:], self._left[:keep]
         return _processors(taken)
 
     def first(self, count: int) -> tuple[int, ...]:
-        """Take so many of the first cores that are left; return their processors in order."""
+        """Take the first ``count`` of the remaining cores; return their processors in order."""
         taken, self._left = self._left[:count], self._left[count:]
         return _processors(taken)
 
@@ -139,7 +140,7 @@ _PIN = re.compile(rf"({_LIST}(?:,{_LIST})*):({_LIST}(?:,{_LIST})*)")
 
 
 def read_pin(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the processors of server and client in a text as ``0-7:8-9``.
+    """Return the processors of server and client in a text such as ``0-7:8-9``.
 
     Raises ValueError, with a sentence, for any other text.
     """
@@ -154,9 +155,10 @@ def read_pin(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def pinned(text: str, usable: Collection[int]) -> Pinning:
-    """Return the placement that a text as ``0-7:8-9`` sets; this process has the other processors.
+    """Return the placement that a text such as ``0-7:8-9`` sets for server and client.
 
-    Raises ValueError, with a sentence, for processors that are not usable here.
+    This process runs on the other processors. Raises ValueError, with a sentence, for processors
+    that are not usable here.
     """
     server, client = read_pin(text)
     if absent := {*server, *client}.difference(usable):

@@ -21,7 +21,7 @@ def free_port() -> int:
 
 
 def check_port(port: int, host: str = LOOPBACK, remedy: str = ANOTHER) -> None:
-    """Refuse a port that a server cannot listen on."""
+    """Raise UserError for a port that a server cannot listen on."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         # As a server does: lingering connections of the last server do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -25,8 +25,9 @@ load the machine for a moment."""
 class Policy(Frozen):
     """What a failed machine check does to a night, by name of the check, and how long to wait.
 
-    A list with ``all`` holds every check that no list names; without such a list, these checks have
-    their own level. ``wait`` is the longest wait for a busy machine, in seconds.
+    A list that contains ``all`` applies to every check that no list names; without such a list,
+    these checks have their default level. ``wait`` is the longest wait for a busy machine, in
+    seconds.
     """
 
     refuse: tuple[str, ...] = ()
@@ -94,7 +95,7 @@ def preflight(
 def _calm(
     system: System, policy: Policy, last: Machine | None, note: Callable[[str], None]
 ) -> Look:
-    """Wait for a calm machine, at most as long as the policy allows; return the last inspection."""
+    """Wait for an idle machine, as long as the policy allows; return the last inspection."""
     look = Look(system, last)
     if policy.level(_WAITED_FOR) is Severity.IGNORE:
         return look

@@ -14,7 +14,7 @@ from pipeline.machine.kernel_files import Tree
 from pipeline.model import Frozen
 
 LONGEST = 100
-"""The most characters of a text to show."""
+"""Maximum length of a text that is shown, in characters."""
 
 Plain = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$", max_length=LONGEST)]
 """A text, perhaps from another user, that is safe to show: one line without escape sequences."""

@@ -12,7 +12,7 @@ _ALSO = ("/usr/sbin", "/usr/local/sbin")
 
 
 def find_program(*names: str) -> Path | None:
-    """Return the path of the first of some programs that is installed; None if none is."""
+    """Return the path of the first of these programs that is installed; None if none is."""
     folders = (os.environ.get("PATH", ""), str(Path(sys.executable).parent), *_ALSO)
     for name in names:
         if (found := shutil.which(name, path=os.pathsep.join(folders))) is not None:

@@ -1,7 +1,7 @@
 """Separate the tasks of a DBMS: those that serve clients, and those that work in the background.
 
-A server starts on the processors of both. Once clients are connected, its tasks are known: each is
-given the processors of its kind.
+A server starts on the processors for both kinds of tasks. Once clients are connected, the kind of
+each task is known, and the task is moved to the processors of its kind.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def separate(
 ) -> None:
     """Give every task of a process and its descendants the processors of its kind.
 
-    ``serves`` returns whether a task serves clients; a task of which it returns None keeps its
+    ``serves`` returns whether a task serves clients; if it returns None, the task keeps its
     processors.
     """
     for task in tasks_below(pid):

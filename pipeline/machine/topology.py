@@ -17,7 +17,7 @@ class Core(NamedTuple):
 
 
 def read_cores(usable: Iterable[int], tree: Tree | None = None) -> tuple[Core, ...]:
-    """Return the physical cores of the usable processors, in the order of their first one.
+    """Return the physical cores of the usable processors, ordered by their first processor.
 
     A processor without a known topology counts as a core of its own, on node 0.
     """

@@ -41,11 +41,11 @@ _LOG = logging.getLogger(__name__)
 
 
 OFFICIAL = "official"
-"""The build options of a binary that its makers or packagers built."""
+"""The name of the build options of official binaries, which their makers or packagers built."""
 
 _INSTALL = 2
-"""Version of how prebuilt releases are installed. Version 2 keeps the file times of the archive.
-Installations of an older version are repeated."""
+"""Version of the way in which prebuilt releases are installed. Version 2 keeps the file times of
+the archive. Releases that an older version installed are installed again."""
 
 SHIPPED_OPTIONS = {
     options.name: options
@@ -152,7 +152,7 @@ class Builder:
                 record = self._made(revision, options, request)
                 self.builds.keep(revision.target, request, record)
                 _LOG.info(
-                    "build failed" if record.build is None else "build made",
+                    "build failed" if record.build is None else "build finished",
                     extra={
                         "target": revision.target,
                         "version": revision.version,
@@ -277,7 +277,7 @@ class Builder:
 
     @contextmanager
     def _slot(self) -> Iterator[Path]:
-        """Yield an empty folder to compile in, once fewer builds run than are allowed.
+        """Wait until another build is allowed to run, and yield an empty folder to compile in.
 
         Builds use the same folder where possible, because paths end up in programs: equal code then
         gives equal programs.

@@ -22,7 +22,10 @@ def build_options(line: SourceSection, supply: Supply) -> str:
 
 
 def check_options(file: ConfigFile) -> None:
-    """Refuse build options that are unknown, or that a line without source code cannot use."""
+    """Raise UserError for unknown build options, and for ones that do not fit the source of a line.
+
+    Prebuilt releases need ``OFFICIAL``, and source code needs any other.
+    """
     known = [OFFICIAL, *known_options(file)]
     sections: list[tuple[str, int, SourceSection]] = [
         *(("line", index, line) for index, line in enumerate(file.config.line)),

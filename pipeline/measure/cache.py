@@ -27,8 +27,8 @@ class BuildCache:
     """The folders of installed builds, and the result of each requested build.
 
     The folder of a build (its home) is named by a key: a digest of the source's content, the
-    options and the toolchain. Two revisions of equal content share a home. The result of a request
-    is named by the request.
+    options and the toolchain. Two revisions of equal content share a home. The file with the result
+    of a request is named after the request.
     """
 
     def __init__(self, folder: Path, limit: int | None = None) -> None:

@@ -103,7 +103,8 @@ class Callgrind:
     def await_client(self, without: Collection[int]) -> list[CallgrindProfile]:
         """Wait until the process that served the last client ended; return all counts.
 
-        ``without`` are the ids of processes from before that client. Raises CountError.
+        Processes from before that client are left out: ``without`` has their ids. Raises CountError
+        if the process does not end in time, and for an unreadable file.
         """
         deadline = time.monotonic() + END_DEADLINE
         while True:

@@ -60,7 +60,7 @@ def with_controls(
     runs: Sequence[tuple[Cell, int]],
     measured: Collection[tuple[str, int]],
 ) -> list[tuple[Cell, int]]:
-    """Return the runs of a night, with controls before and after them."""
+    """Return the runs of a night, with the unmeasured runs of controls before and after."""
     first, last = (
         [(cell, place) for cell in controls if (cell.key, place) not in measured]
         for place in (FIRST, LAST)

@@ -1,7 +1,8 @@
 """Execute a cell in the mode count: run each step at two lengths, and count instructions.
 
-The difference between the two lengths is what the operations cost; start-up, connecting and the
-work of the first operations, which fill the caches of a connection, cancel.
+A length is a number of operations. The difference between the two counts is what the additional
+operations cost. Start-up, connecting and the first operations, which fill the caches of a
+connection, cancel.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _CountedCommand(NamedTuple):
 
 
 class CountedExecution(Execution):
-    """The execution of a cell that counts instructions; nothing is sampled beside it."""
+    """The execution of a cell that counts instructions; no probe takes samples meanwhile."""
 
     _callgrind: Callgrind
 
@@ -123,7 +124,7 @@ class CountedExecution(Execution):
         return counts, longer, seconds, ""
 
     def _run(self, action: Count, server: Server) -> _CountedCommand:
-        """Run a step at one length, and count its instructions.
+        """Run a step at one length (number of operations), and count its instructions.
 
         Raises HarnessError if somebody killed the load generator.
         """
@@ -170,4 +171,4 @@ def _processes(pid: int | None) -> set[int]:
         return set()
     with contextlib.suppress(psutil.NoSuchProcess):
         return {pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))}
-    raise ServerError("the server has ended")
+    raise ServerError("the server has exited")

@@ -15,7 +15,7 @@ from pipeline.measure.harness import HarnessError
 from pipeline.model import Cell, Pinning
 
 MOST_AT_ONCE = 8
-"""The most counted runs at once; each has a server of its own in memory."""
+"""Maximum number of parallel counted runs; each has a server of its own in memory."""
 
 
 def count_all(

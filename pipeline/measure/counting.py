@@ -1,4 +1,7 @@
-"""Compute the instructions of one operation, from counts of a step at two lengths."""
+"""Compute the instructions of one operation, from counts of a step at two lengths.
+
+A length is a number of operations.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ LEAST_CALL = 1e-3
 instructions that serve statements."""
 
 MOST_CALLS = 1000
-"""The most pairs of caller and callee that are kept, the most expensive first. A statement of
-Postgres has some 500 above the least share."""
+"""Maximum number of pairs of caller and callee that are kept, the most expensive first. A statement
+of Postgres has some 500 above the smallest share."""
 
 
 class CountError(Exception):
@@ -34,7 +37,7 @@ class CountError(Exception):
 
 
 class CountedLength(NamedTuple):
-    """A step run at one length: how many operations, and the counts of each process."""
+    """A run of a step at one length (number of operations), with the counts of each process."""
 
     operations: float
     profiles: Sequence[CallgrindProfile]
@@ -56,7 +59,7 @@ class _Sums(NamedTuple):
 def per_operation(shorter: CountedLength, longer: CountedLength, counting: Counting) -> StepCounts:
     """Return what one operation costs, from runs of a step at two lengths.
 
-    The cost is the difference between the runs, divided by the difference in operations. Raises
+    The cost is the difference between the counts, divided by the difference in operations. Raises
     CountError if no process served the statements, and if the runs do not differ.
     """
     operations = longer.operations - shorter.operations

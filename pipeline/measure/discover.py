@@ -194,8 +194,8 @@ def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "li
         raise file.problem(
             (table, index, "major"),
             (
-                f"the releases of {name} determine the major version themselves; leave this "
-                "setting out"
+                f"the source {name} provides releases, which determine the major version; leave "
+                "this setting out"
             ),
         )
     try:
@@ -206,11 +206,16 @@ def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "li
 
 
 def supply_at(supply: Supply, repository: str, branch: str) -> Supply:
-    """Return a supply with another repository or branch. Raises ValueError if it has neither."""
+    """Return a supply with another repository or branch.
+
+    Raises ValueError if the kind of its source has no repository or branch.
+    """
     if not (repository or branch):
         return supply
     if supply.kind not in ("git", "tags") or (branch and supply.kind != "git"):
-        raise ValueError(f"the source {supply.name} has no {'branch' if branch else 'repository'}")
+        raise ValueError(
+            f"the source {supply.name} accepts no {'branch' if branch else 'repository'}"
+        )
     address, _, usual = supply.coordinates.partition("#")
     # Another repository has its own default branch, not the usual one of upstream.
     branch = branch or ("" if repository else usual)
@@ -286,7 +291,7 @@ def revisions_of_line(
 
 
 def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...]:
-    """Return the sort key where a version begins, or that of a commit; () without a version."""
+    """Return the sort key at which a version begins, or that of a commit; () for no version."""
     if not version:
         return ()
     if any(revision.supply and revision.supply.commits for revision in revisions):

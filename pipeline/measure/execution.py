@@ -63,7 +63,7 @@ _DISK_FULL = os.strerror(errno.ENOSPC)
 """The kernel's message for a full disk, which servers forward to their clients."""
 
 _DYING = 2.0
-"""Seconds to wait for the end of a server that stopped answering."""
+"""Seconds to wait for a server to end after it stopped answering."""
 
 _PLANS_PATIENCE = 60.0
 """Seconds to wait for the plans of all statements; they take milliseconds."""
@@ -354,7 +354,7 @@ class Execution:
         if end is not None:
             raise ServerError(f"ended with exit code {end}")
         if DisturbanceKind.STOPPED in kinds and server.pid is not None:
-            raise ServerError("a signal has stopped it")
+            raise ServerError("stopped by a signal")
 
     def _check_killed(
         self, end: signal.Signals | int | None, found: Collection[Disturbance]
@@ -363,7 +363,7 @@ class Execution:
         kinds = {each.kind for each in found}
         if end is signal.SIGKILL and DisturbanceKind.OUT_OF_MEMORY not in kinds:
             run = self._cell.run_id(self._repetition)
-            raise HarnessError(f"{run}: somebody killed the server (SIGKILL)")
+            raise HarnessError(f"{run}: another program killed the server (SIGKILL)")
 
     def _probes(self, server: Server, client: int) -> list[Probe]:
         """Return the probes that sample a step; ``client`` is its load generator's process."""

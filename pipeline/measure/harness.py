@@ -10,7 +10,7 @@ from pipeline.measure.step import Executed
 from pipeline.text.errors import UserError
 
 ATTEMPTS = 3
-"""How often a night attempts a run that ends with a harness error."""
+"""Maximum number of attempts at a run that ends with a harness error."""
 
 BROKEN = 6
 """Harness errors in a row after which a night measures no more: the machine is at fault."""
@@ -19,14 +19,14 @@ _NOT_RUN = {126, 127}
 """Exit codes of setpriv and taskset for a program that cannot be run."""
 
 _POLL = 0.02
-"""Seconds between two looks whether a server has ended."""
+"""Seconds between two checks whether a server has ended."""
 
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 """Signals that people and programs send to end a process; a crash ends it with other signals."""
 
 
 class HarnessError(UserError):
-    """A run failed because of nightshift or its machine, so it says nothing of the DBMS."""
+    """A run failed because of nightshift or its machine, so it says nothing about the DBMS."""
 
 
 def client_error(done: Executed) -> str:

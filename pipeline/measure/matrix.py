@@ -10,7 +10,7 @@ from pipeline.model import Cell, Frozen
 from pipeline.text.units import plural
 
 MOST_JOBS = 256
-"""The most jobs that a matrix of GitHub Actions may have."""
+"""Maximum number of jobs in a matrix of GitHub Actions."""
 
 KEY = 16
 """Digits of a cell's key that identify it to :func:`chosen`; they are unique within a plan."""

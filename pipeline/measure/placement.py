@@ -1,4 +1,4 @@
-"""Place a cell on the cores of a machine: its work decides, or the processors of its workload."""
+"""Choose the processors for a cell: those that its workload names, or as its work requires."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.workloads import find_family
 
 
 def work_of(cell: Cell) -> ConcurrentWork:
-    """Return what runs at once in a cell, with the most clients of its scale-up."""
+    """Return what runs at once in a cell, for the largest number of clients of its workload."""
     workload = cell.workload
     clients = workload.placed_for or workload.scale.clients
     most = workload.model_copy(
@@ -29,11 +29,11 @@ def work_of(cell: Cell) -> ConcurrentWork:
 
 
 def placement(cell: Cell, cores: Sequence[Core]) -> Pinning:
-    """Return the processors for a cell; none if nothing is pinned.
+    """Return the processors for a cell; an empty placement if nothing is pinned.
 
-    A counted one needs a single processor, wherever it is.
-
-    Raises UserError for a workload that names processors which are not among these cores.
+    A counted cell is placed as if it had one connection, because counts do not depend on the
+    placement. Raises UserError for a workload that names processors which are not among these
+    cores.
     """
     workload = cell.workload
     if workload.pin:
@@ -49,7 +49,7 @@ def placement(cell: Cell, cores: Sequence[Core]) -> Pinning:
 def show_placements(cells: Iterable[Cell], cores: Sequence[Core]) -> list[str]:
     """Return the placements of timed cells in words, one for each workload and DBMS.
 
-    All numbers of clients of a workload have the same one.
+    A workload has the same placement for all its numbers of clients.
     """
     shown: dict[str, None] = {}
     for cell in cells:
@@ -67,8 +67,8 @@ def cores_here(usable: Sequence[int] = ()) -> tuple[Core, ...]:
 class TaskSeparation:
     """Keeps the background work of a running DBMS off the processors that serve clients.
 
-    A probe without fields: tasks are separated when the measured part of a step begins, and once a
-    second after, as servers start further ones.
+    A probe without fields: tasks are separated when the measured part of a step begins, and again
+    every second, because servers start further tasks.
     """
 
     fields: tuple[SampledField, ...] = ()

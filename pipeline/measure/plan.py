@@ -44,10 +44,10 @@ NEWEST = 12
 class Line(Frozen):
     """A sequence of revisions of a target, with the cells to measure for each revision.
 
-    ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of revisions that
-    stay on the line because they were measured while they were among its newest; nights no longer
-    measure them. ``metrics`` has all metrics of an imported line, on which nights measure nothing;
-    it is empty for a measured line.
+    ``cells`` are ordered by workload, then by revision. ``kept`` has the labels of older revisions
+    that stay on the line because they have been measured already; nights no longer measure them.
+    ``metrics`` has all metrics of an imported line, on which nights measure nothing; it is empty
+    for a measured line.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Line(Frozen):
         return list(dict.fromkeys(cell.machine_class for cell in self.cells))
 
     def workloads(self) -> list[Workload]:
-        """Return the workloads of this line, once for every number of clients."""
+        """Return the workloads of this line, one for each number of clients."""
         return list({cell.workload.hash: cell.workload for cell in self.cells}.values())
 
     def keys(self, workload: Workload | None = None, machine_class: str | None = None) -> list[str]:
@@ -113,7 +113,7 @@ class Plan(Frozen):
 
     @cached_property
     def due(self) -> tuple[Cell, ...]:
-        """The cells that a night measures: all except cells of revisions that are only kept."""
+        """The cells that a night measures: all except those of revisions in ``Line.kept``."""
         return tuple({cell.key: cell for line in self.lines for cell in line.due()}.values())
 
     def keys(self) -> list[str]:
@@ -201,9 +201,9 @@ def profiled(config: Config) -> Config:
 
 
 def check_workloads(file: ConfigFile) -> None:
-    """Refuse workloads, steps and build options in ``nightshift.toml`` that do not exist.
+    """Raise UserError for workloads, steps and build options that do not exist.
 
-    Also refuse a workload on a line whose target the family does not run on.
+    Also raise it for a workload on a line whose target the family does not run on.
     """
     check_options(file)
     check_configs(file)
@@ -232,7 +232,7 @@ def check_workloads(file: ConfigFile) -> None:
 
 
 def _check_quick_steps(file: ConfigFile) -> None:
-    """Refuse steps in the ``[quick]`` table that no workload has."""
+    """Raise UserError for steps in the ``[quick]`` table that no workload has."""
     quick = file.config.quick
     families = [find_family(section.family) for section in file.config.workload]
     known = {step for family in families for step in _known_steps(family, quick.steps)}
@@ -253,14 +253,14 @@ def make_plan(
     measured: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({}),
     also: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of a night, in the order of the first repetition.
+    """Return the plan of a night, with its cells in the order of their first repetitions.
 
     ``machines`` has one machine of each class that measures. A class of the configuration measures
     the lines that its table names; any other class measures all lines. ``quick`` and ``profile``
-    change the configuration as :func:`quicken` and :func:`profiled`. ``measured`` has the keys of
-    the cells with runs, by target and revision: a revision that was measured stays on its line when
-    it is no longer among the newest. ``also`` has the labels of further revisions to measure, by
-    line. Raises UserError, with file and line, for an unknown revision or configuration.
+    change the configuration as :func:`quicken` and :func:`profiled` do. ``measured`` has the keys
+    of the cells with runs, by target and revision: a revision that was measured stays on its line
+    when it is no longer among the newest. ``also`` has the labels of further revisions to measure,
+    by line. Raises UserError, with file and line, for an unknown revision or configuration.
     """
     check_workloads(file)
     config = quicken(file.config) if quick else file.config
@@ -322,7 +322,7 @@ def make_plan(
 def _check_pin(
     file: ConfigFile, index: int, section: WorkloadSection, machines: Sequence[Machine]
 ) -> None:
-    """Refuse processors in a workload that a machine does not have."""
+    """Raise UserError if a workload names processors that a machine does not have."""
     for machine in machines if section.pin else ():
         try:
             pinned(section.pin, range(machine.cores))
@@ -377,8 +377,8 @@ def section_of(file: ConfigFile, workload: Workload, quick: bool) -> int:
             if made.hash == workload.hash:
                 return index
     raise UserError(
-        f"{file.path} no longer has the workload {workload.name} as it was measured; give it "
-        "its former settings again to repeat these runs"
+        f"{file.path} no longer has the workload {workload.name} as it was measured; restore its "
+        "former settings to repeat these runs"
     )
 
 
@@ -436,7 +436,7 @@ def _workload(
 
 
 def _known_steps(family: Family, steps: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of all steps and groups of steps of a workload family."""
+    """Return those of the given names that are steps, or groups of steps, of the family."""
 
     def known(step: str) -> bool:
         try:

@@ -41,7 +41,7 @@ class Need(NamedTuple):
 
 
 def prerequisites_of(target: str, supply: Supply) -> list[Need]:
-    """Return the tools that a target needs with this supply, installed or not."""
+    """Return the tools that a target needs for this supply, whether installed or not."""
     wanted = list(_BY_KIND.get(supply.kind, ()))
     if not supply.prebuilt:
         wanted += _COMPILING

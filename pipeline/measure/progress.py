@@ -12,10 +12,10 @@ class Watcher:
     """Receives the progress of a night. This base class shows nothing; subclasses do."""
 
     def begin(self, stage: str, total: float) -> None:
-        """Begin to show a stage; ``total`` is its size in seconds or in items."""
+        """Begin to show a stage; ``total`` is its expected size, in seconds or in items."""
 
     def note(self, text: str) -> None:
-        """Show a line of text beside the progress."""
+        """Show a line of text along with the progress."""
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
         """Show that an execution of a cell begins."""
@@ -24,7 +24,7 @@ class Watcher:
         """Show that a step of the run begins."""
 
     def advance(self, amount: float, left: float | None = None) -> None:
-        """Show that ``amount`` of the stage is done; ``left`` replaces the remaining size."""
+        """Show that ``amount`` of the stage is done; ``left``, if given, is what remains."""
 
     def end(self) -> None:
         """End the display of the stage."""

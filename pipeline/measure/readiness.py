@@ -21,13 +21,13 @@ from pipeline.text.units import plural
 from pipeline.workloads import find_family
 
 GROUP = "nightshift"
-"""The group that these checks belong to."""
+"""The name of the group that these checks belong to."""
 
 
 def ready(file: ConfigFile) -> Iterator[CheckResult]:
     """Yield the result of each check of this machine. Nothing is created or changed.
 
-    A night needs all of them, so each bad result refuses the night.
+    A night needs everything that these checks look for, so each bad result refuses the night.
     """
     account = _account()
     cache, results = file.config.paths.cache_folder, file.config.paths.results
@@ -70,10 +70,10 @@ def ready(file: ConfigFile) -> Iterator[CheckResult]:
 
 
 def check_by_trying(name: str, act: Callable[[], str], why: str) -> CheckResult:
-    """Turn an action that may raise UserError into a check with its finding.
+    """Run ``act``, which raises UserError if something is wrong, as a check of this machine.
 
-    A UserError makes the finding bad: its text before the first "; " is the value, the rest the
-    remedy.
+    If it raises UserError, the finding is bad: the text of the error before the first "; " is the
+    value, the text after it the remedy.
     """
     verdict, remedy = Verdict.GOOD, ""
     try:
@@ -123,7 +123,7 @@ def _settings(file: ConfigFile) -> str:
             f"{file.path} does not exist; change to the folder that holds it, or give --config FILE"
         )
     if not lines or not workloads:
-        raise UserError(f"{file.path} has no [[line]] or no [[workload]]; add both")
+        raise UserError(f"{file.path} has no [[line]] or no [[workload]]; add what is missing")
     check_workloads(file)
     offers_of(file)
     return f"{plural(len(lines), 'line')}, {plural(len(workloads), 'workload')}"
@@ -147,9 +147,9 @@ def _builds(file: ConfigFile) -> str:
     }
     missing = [need for need in needs.values() if not need.version]
     if missing:
-        names = ", ".join(f"{need.tool}, which {need.why}," for need in missing)
+        names = ", ".join(f"{need.tool} ({need.why})" for need in missing)
         packages = " ".join(need.how.removeprefix(_INSTALL) for need in missing)
-        raise UserError(f"{names} is missing; {_INSTALL}{packages}")
+        raise UserError(f"missing tools: {names}; {_INSTALL}{packages}")
     return ", ".join(needs) or "no tools are needed"
 
 
@@ -157,7 +157,7 @@ _INSTALL = "apt-get install "
 
 
 def _writable(folder: Path, setting: str, account: Account | None) -> str:
-    """Refuse a folder in which nightshift or its account could not write."""
+    """Return the folder's path; raise UserError if nightshift or the account cannot write to it."""
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise UserError(

@@ -41,9 +41,9 @@ BuildKey = tuple[str, str, str, str]
 
 
 class Builds(NamedTuple):
-    """The builds that a night needs and the failures, by :func:`build_key`.
+    """The builds that a night needs, and those that failed, by :func:`build_key`.
 
-    ``failures`` says in one line why a build is missing.
+    ``failures`` has the reason of each failed build, in one line.
     """
 
     made: dict[BuildKey, Build]
@@ -51,7 +51,7 @@ class Builds(NamedTuple):
 
 
 def build_all(cells: Iterable[Cell], builder: Builder, watcher: Watcher) -> Builds:
-    """Make every build that the cells need; builds in the cache take no time.
+    """Return every build that the cells need; make those that are not in the cache.
 
     A failed build does not stop the others.
     """
@@ -134,7 +134,7 @@ def load_builds(results: Path) -> list[BuildState]:
 
 
 def unbuilt(results: Path, cells: Iterable[Cell]) -> dict[str, str]:
-    """Return why revisions have no build, one line each, by the keys of their cells."""
+    """Return the reasons why builds are missing, one line each, by the keys of the cells."""
     failures = {state_key(state): state.failure for state in load_builds(results) if state.failure}
     return {cell.key: failures[build_key(cell)] for cell in cells if build_key(cell) in failures}
 
@@ -157,14 +157,14 @@ def run_all(
     preflight: Callable[[Mode], dict[str, str]],
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> dict[str, str]:
-    """Execute the runs and write a bundle of each.
+    """Execute the runs and write a bundle for each.
 
-    Counted runs come first, several at once, then the timed ones in order, one at a time.
+    Counted runs come first, several at the same time, then the timed ones in order, one at a time.
 
     Calls ``preflight`` before the runs of a mode, stores its warnings in their bundles, and calls
     ``on_bundle`` with every new one. During the runs, this process stays off the processors of the
-    server. A run that ends with a harness error is attempted again after the others. Returns why
-    runs have no bundle, by their names.
+    server. A run that ends with a harness error is repeated after all other runs. Returns the
+    reasons why runs have no bundle, by the names of the runs.
     """
     if any(cell.workload.memory_bytes for cell, _ in runs):
         check_memory_limits()
@@ -248,11 +248,11 @@ def measure_cell(
     """Execute a cell on a freshly started server and return the path of its bundle.
 
     The mode of the workload decides whether its steps are timed or counted. A failed step is
-    recorded as failed and the next one runs. Disturbed measurements are repeated
-    as often as the guard allows. A step that only reads is repeated at once. Any other disturbed
-    step repeats the whole run, and the bundles of the discarded attempts stay beside the final one.
-    Raises HarnessError for a run that nightshift or its machine failed (a port in use, a failed
-    load, a full disk, a killed load generator), and UserError if the bundle cannot be written.
+    recorded as failed and the next one runs. Disturbed measurements are repeated as often as the
+    guard allows. A step that only reads is repeated immediately. Any other disturbed step repeats
+    the whole run, and the bundles of the discarded attempts are kept next to the final one. Raises
+    HarnessError if nightshift or its machine made the run fail (a port in use, a failed load, a
+    full disk, a killed load generator), and UserError if the bundle cannot be written.
     """
     attempt = disturbed_attempts(bundles, cell.run_id(repetition)) + 1
     how = CountedExecution if cell.workload.mode is Mode.COUNT else Execution

@@ -14,7 +14,7 @@ from pipeline.text.errors import UserError, did_you_mean, first_line
 
 
 def with_memory(machine: Machine, memory: int | None) -> Machine:
-    """Return a machine with no more memory than a workload may use."""
+    """Return the machine with its memory limited to what a workload may use."""
     if memory is None or memory >= machine.memory_bytes:
         return machine
     return machine.model_copy(update={"memory_bytes": memory})
@@ -68,7 +68,7 @@ def own_config(file: ConfigFile, name: str, revision: Revision) -> ServerConfigS
 
 
 def check_configs(file: ConfigFile) -> None:
-    """Refuse a [[config]] with an unknown DBMS, a published name, or circular extension."""
+    """Refuse a [[config]] with an unknown DBMS, a published name, or a circle of ``extends``."""
     sections = file.config.config
     for index, section in enumerate(sections):
         try:
@@ -98,14 +98,14 @@ def check_configs(file: ConfigFile) -> None:
             if following in chain:
                 raise file.problem(
                     ("config", index, "extends"),
-                    f"{' extends '.join((*chain, following))}; remove one `extends`, so that the "
-                    "circle ends",
+                    f"{' extends '.join((*chain, following))}; remove one `extends` to break the "
+                    "cycle",
                 )
             chain.append(following)
 
 
 def _is_for(section: ServerConfigSection, revision: Revision) -> bool:
-    """Return whether a configuration is for a revision of the DBMS."""
+    """Return whether a configuration's range of versions contains a revision."""
     numbers = revision.order
     if revision.supply is not None and revision.supply.commits:
         numbers = (*version_bound(revision.major, ()), sys.maxsize)

@@ -19,7 +19,7 @@ PATIENCE = 120.0
 
 
 class Executed(Frozen):
-    """A finished command: its output, its exit code, and the samples taken beside it."""
+    """A finished command: its output, its exit code, and the samples taken while it ran."""
 
     text: str
     exit_code: int
@@ -53,9 +53,9 @@ def execute(
 ) -> Executed:
     """Run a command to its end. Sampling begins with the output line that ``started`` accepts.
 
-    ``probes`` returns the probes for the process id of the command. ``measure`` is the length of
-    the measured part and ``limit`` the most that the whole may take, in seconds. A command that
-    takes ``patience`` longer than ``limit`` is killed.
+    ``probes`` returns the probes for the process id of the command. ``measure`` is the duration of
+    the measured part and ``limit`` the maximum duration of the whole command, in seconds. A command
+    that takes ``patience`` seconds longer than ``limit`` is killed.
     """
     hung = threading.Event()
     lines: list[str] = []

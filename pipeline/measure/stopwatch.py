@@ -11,7 +11,7 @@ from pipeline.model import Cell, Step
 
 
 class Stopwatch:
-    """Measures the seconds of each stage. The time of an inner stage counts for that stage only."""
+    """Measures the seconds of each stage; those of a nested stage count only for the nested one."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class Stopwatch:
         self._running.append(stage)
 
     def end(self) -> None:
-        """End the current stage, and continue to measure the stage around it."""
+        """Stop measuring the current stage, and resume the enclosing stage."""
         self._count()
         self._running.pop()
 

@@ -1,4 +1,4 @@
-"""The private folders in which servers run; folders of a killed night are removed by the next."""
+"""The private folders in which servers run; the next night removes those of a killed one."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class Workspace:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Refuse to share the cache folder with another process.
+        """Lock the cache folder, so that no other process runs servers in it.
 
-        The other process would remove our servers' folders as those of a killed night. It may run
-        in another container, or be a second process started under the same ``lease take``.
+        Another process would take our servers' folders for those of a killed night and remove them.
+        It may run in another container, or be a second process started under the same ``lease
+        take``.
         """
         with ExitStack() as stack:
             try:
@@ -60,7 +61,7 @@ class Workspace:
             yield
 
     def check_tools(self) -> None:
-        """Refuse a machine without the tools that confine a server's processes."""
+        """Raise UserError if the tools that confine a server's processes are missing."""
         for tool in ("setpriv", "taskset"):
             if shutil.which(tool) is None:
                 raise UserError(f"{tool} is not installed; install the package util-linux")
@@ -78,7 +79,8 @@ class Workspace:
     def template(self, build: Build, options: Sequence[str] = ()) -> Path:
         """Return the empty database of a build; it is created on the first call.
 
-        ``options`` are those of a configuration that count when it is created.
+        ``options`` are the configuration's settings that take effect only when a database is
+        created.
         """
         layout = f"-{digest(list(options))[:8]}" if options else ""
         folder = self._templates / build.target / f"{build.hash}{layout}"

@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 MOST = 2**31 - 1
-"""The largest integer that every store holds."""
+"""The largest integer that a column of every kind of store (SQLite, PostgreSQL) can hold."""
 
 
 class Frozen(BaseModel):

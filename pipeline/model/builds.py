@@ -14,11 +14,11 @@ from pipeline.model.base import Frozen, digest
 class Supply(Frozen):
     """A source as one target uses it: the source and what to request from it.
 
-    A line chooses it by its ``name``. ``kind`` is the kind of source that serves it (maven, debian,
-    debian-source, npm, crate, tarball, git, tags, tree). ``coordinates`` are the request, in that
-    kind's spelling. ``prebuilt`` is true for programs and false for source code. ``commits`` is
-    true if the revisions are the commits of a branch, or a source tree in its present state, and
-    not releases.
+    A line refers to a supply by its ``name``. ``kind`` is the kind of source (maven, debian,
+    debian-source, npm, crate, tarball, git, tags, tree). ``coordinates`` say what to request, in
+    the syntax of that kind. ``prebuilt`` is true for binaries and false for source code.
+    ``commits`` is true if the revisions are the commits of a branch, or the current state of a
+    source tree, and false for releases.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Revision(Frozen):
 
     ``order`` is the sort key within the target: a release's numbers, or a commit's place in its
     branch. A line derives its positions from it. ``major`` names the release series; it is empty
-    for a commit whose series is unknown. ``locator`` is the name in the ``supply``, ``at`` the time
-    of the revision, if known. ``copy_number`` above 1 marks a control: the same revision again on
-    purpose, whose build is measured as if it were another.
+    for a commit whose series is unknown. ``locator`` is its name in the ``supply``, ``at`` the time
+    of the revision, if known. A ``copy_number`` above 1 marks a control: the same revision,
+    measured again as if it were another one.
     """
 
     target: str
@@ -49,7 +49,7 @@ class Revision(Frozen):
 
     @cached_property
     def label(self) -> str:
-        """The name in tables and charts, as ``17.11``, or ``17.11#2`` for a control."""
+        """The name in tables and charts, such as ``17.11``, or ``17.11#2`` for a control."""
         return self.version if self.copy_number == 1 else f"{self.version}#{self.copy_number}"
 
 
@@ -68,12 +68,13 @@ class BuildOptions(Frozen):
 
 
 class Provenance(Frozen):
-    """Where a build came from, exact enough to make it again.
+    """Where a build came from, in enough detail to make it again.
 
     ``sha256`` identifies the download. Builds compiled here also have the commit, the compiler with
     its version, the flags, and the SHA-256 of each applied patch. ``libraries`` are the machine's
-    libraries that the program is linked with. ``made`` is the time of a release, from the program
-    or its archive. It is None if neither has it, and for a commit, whose revision has the time.
+    libraries that the program is linked with. ``made`` is the time of a release, read from the
+    program or its archive. It is None if neither contains the time, and for commits: their time is
+    in the revision.
     """
 
     source: str
@@ -110,8 +111,8 @@ class ServerConfig(Frozen):
     """A named configuration of a DBMS, with the content of its file.
 
     ``family`` is the name that a series keeps across versions (x10a); ``name`` adds the scale
-    (x10a_c8r32: 8 cores, 32 GB). ``exceeds`` is the size in bytes that a database must exceed for a
-    configuration that is meant for databases larger than memory, else 0.
+    (x10a_c8r32: 8 cores, 32 GB). For a configuration meant for databases larger than memory,
+    ``exceeds`` is the size in bytes that a database must exceed; for all others it is 0.
     """
 
     family: str

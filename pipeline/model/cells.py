@@ -23,7 +23,7 @@ class Step(Frozen):
 class Scale(Frozen):
     """The size and duration of a workload: tables, rows, clients, seconds.
 
-    Zero if a published result does not state it.
+    A value that a published result does not state is 0.
     """
 
     tables: int = Field(ge=0)
@@ -53,10 +53,11 @@ class Workload(Frozen):
     workload. In the ``mode`` count, every step runs a fixed number of operations under an
     instruction counter; ``cache_simulation`` also counts the misses of simulated caches.
 
-    ``placed_for`` is the number of clients that decides on the processors: the largest of a
-    scale-up, so that all of it has one placement. ``pin`` names the processors instead. Both are
-    unset where nothing is pinned by the work, as in all bundles of an older nightshift.
-    ``memory_bytes`` is the memory that the DBMS may use, page cache included; 0 for all.
+    ``placed_for`` is the number of clients for which processors are chosen: the largest number in a
+    scale-up, so that all its workloads run on the same processors. ``pin`` names the processors
+    explicitly instead. If both are unset, no processors are chosen for the workload, as in all
+    bundles of an older nightshift. ``memory_bytes`` is the limit for the memory of the DBMS, page
+    cache included; 0 for no limit.
     """
 
     family: str
@@ -74,12 +75,12 @@ class Workload(Frozen):
 
     @cached_property
     def hash(self) -> str:
-        """A digest: workloads with equal digests measure the same."""
+        """A digest of the workload; workloads with equal digests measure the same."""
         return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
 MEASURED_HOW = ("profile", "mode", "cache_simulation", "placed_for", "pin", "memory_bytes")
-"""The fields of a workload that say how its steps are measured, whichever they are."""
+"""The fields of a workload that say how steps are measured, independent of which steps it has."""
 
 
 class Control(Frozen):
@@ -96,9 +97,9 @@ class Control(Frozen):
 class Cell(Frozen):
     """What is to be measured: a build with a configuration, a workload and a machine class.
 
-    The number of clients is part of the workload's scale. A ``control`` is measured every night on
-    every machine, and is on no line. ``imported`` is the line of an imported result, which no night
-    measures; empty for all others.
+    The number of clients is part of the workload's scale. A cell with a ``control`` is measured
+    every night on every machine, and is on no line. ``imported`` is the line of an imported result,
+    which nights do not measure; it is empty for all other cells.
     """
 
     revision: Revision
@@ -111,7 +112,7 @@ class Cell(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """The identity of the cell; a cell that has been measured is not measured again."""
+        """The identity of the cell, by which a night knows that the cell was measured before."""
         if self.imported:
             return digest([self.imported, self.revision.label, self.workload.hash])
         control = {"control": self.control.model_dump(mode="json")} if self.control else {}
@@ -129,5 +130,5 @@ class Cell(Frozen):
         )
 
     def run_id(self, repetition: int) -> str:
-        """The name of one run of this cell, the same for repeated attempts."""
+        """The name of one run of this cell, which is the same for all attempts at the run."""
         return f"{self.revision.target}-{self.revision.label}-{self.key[:12]}-r{repetition}"

@@ -13,7 +13,7 @@ from pipeline.model.cells import Mode
 
 
 class SeriesKey(Frozen):
-    """The identity of a series: all that was measured, except the revision.
+    """The identity of a series: everything that its measurements have in common.
 
     ``config`` is the configuration's family, ``workload`` the workload's name and ``workload_hash``
     its digest.
@@ -36,7 +36,7 @@ class SeriesKey(Frozen):
 
 
 class Pattern(Frozen):
-    """A selection of series by shell patterns, as in ``step = "scan*"``."""
+    """A selection of series by shell patterns, such as ``step = "scan*"``."""
 
     target: str = "*"
     line: str = "*"
@@ -62,15 +62,15 @@ class RegressionKind(StrEnum):
 
     @property
     def of_levels(self) -> bool:
-        """Whether the level changes, so that the ratio of the levels shows the change."""
+        """Whether a level changed, so that the ratio of the two levels describes the change."""
         return self in (RegressionKind.LEVEL, RegressionKind.CREEP)
 
 
 class Contribution(Frozen):
     """What one revision contributes to a creep, relative to the level at the anchor.
 
-    A ``step`` was reported by itself and is no part of the creep; its effect is relative to the
-    level before it.
+    If ``step`` is true, the change was reported on its own and is not part of the creep; ``effect``
+    is then relative to the level just before the change.
     """
 
     revision: str
@@ -83,7 +83,7 @@ class Contribution(Frozen):
 class CreepParts(Frozen):
     """What a creep consists of: its largest contributions in order, and the remainder.
 
-    All contributions that are no steps, and the remainder, sum to the effect of the shift.
+    The contributions that are not steps, and the remainder, add up to the effect of the shift.
     """
 
     contributions: tuple[Contribution, ...]
@@ -95,12 +95,12 @@ class CreepParts(Frozen):
 class Shift(Frozen):
     """A change of one series, from the last good revision to the first bad one.
 
-    ``effect`` is the relative change of the level, ``worse`` whether that is the bad direction.
-    ``first_bad`` is the first revision at the new level, ``last_good`` the one before it;
-    ``earliest`` and ``latest`` bound the position with the detector's confidence. For the ``kind``
-    spread, ``before``, ``after`` and the effect refer to the standard deviation. A creep is a shift
-    from its anchor, ``last_good``, to the newest revision, ``first_bad``, with its ``parts``;
-    reported steps are no part of it, and ``after`` is the level without them.
+    ``effect`` is the relative change of the level, ``worse`` is true if the change is in the bad
+    direction. ``first_bad`` is the first revision at the new level, ``last_good`` the one before
+    it; ``earliest`` and ``latest`` bound the position with the detector's confidence. For the
+    ``kind`` spread, ``before``, ``after`` and the effect refer to the standard deviation. A creep
+    is a shift from its anchor, ``last_good``, to the newest revision, ``first_bad``, with its
+    ``parts``; reported steps are not part of it, and ``after`` is the level without them.
     """
 
     series: SeriesKey
@@ -153,7 +153,7 @@ class Culprit(Frozen):
         if not self.confirmed:
             # Rounded down: 99.6 % must not show as 100 %.
             sure = f"{math.floor(100 * self.probability)} %"
-            return f"after {self.parent} and up to {self.revision} with {sure}"
+            return f"after {self.parent} and up to {self.revision} ({sure} probability)"
         subject = f": {self.subject}" if self.subject else ""
         others = f", or {', '.join(self.between)} (not measured)" if self.between else ""
         return f"{self.revision}{subject}{others}; its parent is {self.parent}"

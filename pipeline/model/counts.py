@@ -9,12 +9,12 @@ from pydantic import Field
 from pipeline.model.base import Frozen
 
 FLOOR = 0.0005
-"""The largest relative difference between the counts of equal programs, 0.05 %. Two measurements of
-one build differ by less: a millionth to a ten-thousandth."""
+"""The largest relative difference (0.05 %) at which two instruction counts still count as equal.
+Two measurements of one build differ by less, by 0.0001 % to 0.01 %."""
 
 LEAST_SHARE = 0.001
-"""The smallest share of a step's instructions that a function must execute itself for the store to
-keep its series. Some 25 to 180 functions of a step reach it; the bundle has all functions."""
+"""The store keeps the series of a function only if the function itself executes at least this share
+of a step's instructions. Some 25 to 180 functions of a step do; the bundle has all functions."""
 
 INSTRUCTIONS = "instructions/o"
 """The main metric of counted series: instructions per operation."""
@@ -55,11 +55,10 @@ class StepCounts(Frozen):
     ``operations[1]`` operations, divided by the difference in operations: start-up, connecting and
     disconnecting cancel. ``instructions`` serve the statements. ``waiting`` are executed to wait
     for the client; they depend on timing and belong to no operation. ``background`` are executed by
-    the server's other processes and threads. ``outside`` are executed by other binaries than the
-    DBMS's own, such as the C library, where they depend on the state of the heap. ``misses`` has
-    further events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are in
-    descending order of their own cost, ``calls`` between functions in descending order of the
-    calls' cost.
+    the server's other processes and threads. ``outside`` are executed in binaries other than the
+    DBMS's own, such as the C library, where the count depends on the state of the heap. ``misses``
+    has further events of the cache simulation by metric, such as ``ll_misses/o``. ``functions`` are
+    in descending order of their own cost, ``calls`` in descending order of the calls' cost.
     """
 
     operations: tuple[float, float]
@@ -73,7 +72,7 @@ class StepCounts(Frozen):
 
     @property
     def large_functions(self) -> tuple[FunctionCost, ...]:
-        """The functions that execute a noticeable share of the instructions themselves."""
+        """The functions that themselves execute at least ``LEAST_SHARE`` of the instructions."""
         least = LEAST_SHARE * self.instructions
         return tuple(each for each in self.functions if each.self_cost >= least)
 
@@ -82,7 +81,8 @@ class FunctionCostChange(Frozen):
     """How much one function contributes to a change of instructions.
 
     ``before`` and ``after`` are its own instructions per operation. ``share`` is its part of the
-    whole change, without cost that only moved between functions; negative if it counteracts.
+    whole change, excluding cost that only moved between functions; it is negative if the function
+    changed in the opposite direction.
     """
 
     function: str

@@ -26,10 +26,10 @@ class Disk(Frozen):
 class Machine(Frozen):
     """One server with its fingerprint. Machines of equal hardware form a machine class.
 
-    ``cores`` counts the processors that the kernel schedules on: threads, if SMT is on. ``storage``
-    and ``mount`` describe the folder with the databases, ``disks`` the disks under it. ``cmdline``
-    has the kernel's parameters, ``software`` the versions of the C library and the compilers. Empty
-    or None is unknown; bundles of an older nightshift lack some fields.
+    ``cores`` is the number of logical processors: hardware threads, if SMT is on. ``storage`` and
+    ``mount`` describe the folder with the databases, ``disks`` the disks under it. ``cmdline`` has
+    the kernel's parameters, ``software`` the versions of the C library and the compilers. An empty
+    value or None means unknown; bundles of an older nightshift lack some fields.
     """
 
     machine_class: str
@@ -56,8 +56,8 @@ class Machine(Frozen):
 class Pinning(Frozen):
     """Which processors the server, the client and nightshift itself may use.
 
-    ``background`` are those of the server's work beside statements. Without any, the server's
-    processors are for both, as in all bundles of an older nightshift.
+    ``background`` are the processors for the server's background work. If it is empty, this work
+    runs on the processors in ``server``, as in all bundles of an older nightshift.
     """
 
     server: tuple[int, ...] = ()
@@ -72,7 +72,7 @@ class Pinning(Frozen):
 
 
 class FieldKind(StrEnum):
-    """What a sampled value is: a counter that only grows, or a gauge to be used as it is."""
+    """The kind of a sampled value: a counter that only grows, or a gauge."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -101,10 +101,10 @@ class ProbeSample(NamedTuple):
 class Connection(Frozen):
     """How clients reach a started server: its Unix socket, user and database.
 
-    ``driver`` is sysbench's name for the protocol (pgsql, mysql). A DBMS without a server has its
-    own name as driver, and its database is in ``socket_dir``. The load generator then loads the
-    library ``program``, or runs ``command``: a program of the build with the options of the
-    configuration.
+    ``driver`` is sysbench's name for the protocol (pgsql, mysql). For a DBMS without a server,
+    ``driver`` is the name of the DBMS and ``socket_dir`` the folder of its database. The load
+    generator then loads the library ``program``, or runs ``command``: a program of the build with
+    the options of the configuration.
     """
 
     driver: str

@@ -140,18 +140,19 @@ _PLAIN_NAMES = {
 description."""
 
 _SPEED = ("qps", "cpu", "instructions/o", "cycles/o", "latency_", "nopm", "tpm", "time_us/o")
-"""Beginnings of the names of metrics of speed: a change in their bad direction is called slower."""
+"""Prefixes of the names of metrics that measure speed: changes of these metrics are called slower
+or faster."""
 
 
 def plain_name(metric: str) -> str:
-    """Return the name of a metric in a sentence; its symbol if it has no description."""
+    """Return the name of a metric for use in a sentence; its symbol if it has no description."""
     known = METRICS.get(metric)
     described = known.help.partition(":")[0] if known is not None else metric
     return _PLAIN_NAMES.get(metric, described)
 
 
 def is_speed(metric: str) -> bool:
-    """Return whether a metric says how fast something is, so that a change is faster or slower."""
+    """Return whether a metric measures speed, so that a change is called slower or faster."""
     return metric.startswith(_SPEED)
 
 
@@ -164,8 +165,8 @@ LEAST_CHANGE: dict[str, float] = {
     "errors": 1.0,
 }
 """The smallest reported change of metrics that are normally zero, in their own unit, because any
-change relative to zero is large. Throughput is reported once a second, and levels are known to a
-few percent."""
+change relative to zero is large. Smaller changes are below the precision of measurement: throughput
+is reported once a second, and levels are known to a few percent."""
 
 
 def change_in_unit(shift: Shift) -> str:

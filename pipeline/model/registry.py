@@ -16,7 +16,11 @@ class AdapterRegistry(Mapping[str, T], Generic[T]):
     """Adapters by name; the module of an adapter is imported when it is first used."""
 
     def __init__(self, places: Mapping[str, str], make: Callable[[Any], T]) -> None:
-        """Keep the ``places`` (module:attribute) of adapters; ``make`` converts an attribute."""
+        """Register adapters without importing them.
+
+        ``places`` has the location (``module:attribute``) of each adapter, by name. ``make``
+        converts the attribute to an adapter.
+        """
         self._places = places
         self._make = make
         self._made: dict[str, T] = {}

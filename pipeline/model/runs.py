@@ -13,13 +13,13 @@ from pipeline.model.cells import Control, Step, Workload
 from pipeline.model.machines import Machine, Pinning
 
 BUNDLE_SCHEMA = 2
-"""Version of the bundle layout that this code writes, and the newest it reads."""
+"""Version of the bundle layout that this code writes; bundles of newer versions cannot be read."""
 
 
 class StepStatus(StrEnum):
-    """How a step ended: it succeeded or failed. Failures are kept, never averaged away.
+    """How a step ended: it succeeded or failed. Failures are recorded, never averaged away.
 
-    A step that failed its SLA has figures, but did not sustain the rate of its background work. Its
+    A step that failed its SLA has values, but did not sustain the rate of its background work. Its
     throughput is not comparable.
     """
 
@@ -31,7 +31,8 @@ class StepStatus(StrEnum):
 class StepRecord(Frozen):
     """What is recorded of an executed step: its times, its command, how it ended.
 
-    ``disturbed`` describes what else used the machine meanwhile, one sentence for each kind.
+    ``disturbed`` describes what else used the machine during the step, one sentence for each kind
+    of disturbance.
     """
 
     step: Step
@@ -69,8 +70,8 @@ _SHORT = {"postgres": "pg", "mysql": "my", "mariadb": "ma", "rocksdb": "rdb", "s
 def column_name(target: str, label: str, options: str, config: str) -> str:
     """Return the published name of a build with a configuration: ``pg1711_official.x10a_c2r24``.
 
-    ``label`` is the revision's, ``options`` the build's, ``config`` the configuration's name.
-    Imported results have no configuration and keep their name.
+    ``label`` is the name of the revision, ``options`` that of the build options, ``config`` that of
+    the configuration. Imported results have no configuration and keep their published name.
     """
     if not config:
         return label
@@ -78,7 +79,7 @@ def column_name(target: str, label: str, options: str, config: str) -> str:
 
 
 def attempt_name(run_id: str, attempt: int) -> str:
-    """Return the name of a disturbed attempt at a run, which does not count."""
+    """Return the name of a disturbed attempt at a run; such an attempt does not count."""
     return f"{run_id}.disturbed-{attempt}"
 
 
@@ -87,12 +88,12 @@ class Manifest(Frozen):
 
     ``files`` maps every other member of the bundle to its SHA-256. ``sampled`` has the kind
     (counter or gauge) and the unit of every sampled field. ``line`` is set only for imported runs;
-    the configuration determines the lines of measured ones. ``preflight`` has the warnings about
+    the configuration determines the lines of measured runs. ``preflight`` has the warnings about
     the machine at the beginning of the run, by check.
 
-    ``repeated`` has disturbed attempts at steps that were repeated at once; ``steps`` has the ones
-    that count. ``attempt`` numbers the disturbed attempts at a run that was repeated as a whole; it
-    is 0 for the one that counts.
+    ``repeated`` has the disturbed attempts at steps that were repeated immediately; ``steps`` has
+    the attempts that count. ``attempt`` numbers the disturbed attempts at a run that was repeated
+    as a whole; it is 0 for the attempt that counts.
     """
 
     schema_version: int = Field(default=BUNDLE_SCHEMA, ge=1)
@@ -129,7 +130,7 @@ class Manifest(Frozen):
 
     @property
     def name(self) -> str:
-        """The name of the bundle: that of its run, or of a disturbed attempt."""
+        """The name of the bundle: the run's name, or that of a disturbed attempt at the run."""
         return attempt_name(self.run_id, self.attempt) if self.attempt else self.run_id
 
 
@@ -142,9 +143,9 @@ class TimePoint(Frozen):
 
 
 class Background(Frozen):
-    """Background work beside the statements of a step: its actual rate, and the wanted one.
+    """Background work during a step, such as inserts: its achieved rate, and its target rate.
 
-    ``target`` is None if there is no rate to sustain.
+    ``target`` is None if no rate has to be sustained.
     """
 
     achieved: float

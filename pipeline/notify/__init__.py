@@ -1,4 +1,4 @@
-"""Sinks: the places where regressions are reported, as files, GitHub issues or messages."""
+"""Sinks report regressions: as files, as GitHub issues, or as messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pipeline.notify.webhook import WebhookSink
 from pipeline.text.errors import UserError
 
 MESSENGERS = frozenset({"webhook", "slack"})
-"""Sinks that send messages about changes. The others keep their reports in one place, up to date.
-"""
+"""Sinks that send a message for each change. The other sinks keep an up-to-date report of each
+cause."""
 
 
 def find_sinks(
@@ -24,8 +24,8 @@ def find_sinks(
 ) -> list[Sink]:
     """Return the sinks that ``nightshift.toml`` names, each once; nothing is contacted yet.
 
-    With ``show`` they send and write nothing, but show what they would. Raises UserError for a sink
-    that lacks a setting or a secret.
+    With ``show``, the sinks send and write nothing; they pass what they would send or write to
+    ``show``. Raises UserError for a sink that lacks a setting or a secret.
     """
     results = config.paths.results
     made: list[Sink] = []

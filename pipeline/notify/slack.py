@@ -35,13 +35,13 @@ _HAPPENED = {
     ChangeKind.JOINED: "another regression with the same cause",
     ChangeKind.REOPENED: "reopened",
 }
-"""Additions to the title by the kind of change."""
+"""Text added to the title, by the kind of change."""
 
 
 class SlackSink(MessageSink):
-    """Reports regressions to a channel; its secret address is an environment variable.
+    """Reports regressions to a Slack channel, whose secret address is in the environment.
 
-    Raises UserError if it is not set, or is no address.
+    Raises UserError if the environment variable is not set, or is not an address.
     """
 
     name = "slack"
@@ -112,7 +112,7 @@ def payload_of(message: Message) -> dict[str, Any]:
 
 
 def escape(text: str) -> str:
-    """Escape untrusted text for a chat, so that it makes no mentions and links."""
+    """Escape untrusted text for a chat, so that it cannot create mentions or links."""
     return _escaped(inert(text)).replace("](", f"]{BREAK}(")
 
 

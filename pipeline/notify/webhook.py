@@ -20,14 +20,14 @@ from pipeline.notify.base.preview import Preview, Show
 from pipeline.text.errors import UserError
 
 VERSION = 1
-"""Version of the message format; later additions keep the version."""
+"""Version of the message format; compatible additions do not change it."""
 
 MOST_SHIFTS = 100
 """Maximum number of series of a regression in a message, worst first."""
 
 SHORTEST_SECRET = 8
-"""Minimum length of a value in the address that is treated as a secret: shorter ones are parts of
-other words."""
+"""Minimum length of a value in the address that is treated as a secret: shorter ones may be parts
+of ordinary words."""
 
 SIGNATURE = "X-Nightshift-Signature-256"
 EVENT = "X-Nightshift-Event"
@@ -37,7 +37,7 @@ DELIVERY = "X-Nightshift-Delivery"
 class WebhookSink(MessageSink):
     """Reports regressions to an HTTP address, signed with a key from the environment.
 
-    Raises UserError for an invalid address, and for a named key that is not set.
+    Raises UserError if the address is invalid, or the environment variable of the key is not set.
     """
 
     name = "webhook"
@@ -117,7 +117,7 @@ def payload_of(message: Message, at: datetime) -> dict[str, Any]:
 
 
 def _as_json(regression: Regression) -> Any:
-    """Return a regression as JSON, with only the worst of its series, and how many there are."""
+    """Return a regression as JSON, with only its worst series, and how many series it has."""
     kept = regression.model_copy(update={"shifts": regression.shifts[:MOST_SHIFTS]})
     # The model itself writes infinities, which JSON lacks, as texts.
     return json.loads(kept.model_dump_json()) | {"series": len(regression.shifts)}

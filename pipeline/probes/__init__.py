@@ -11,7 +11,7 @@ from pipeline.probes.processes import ProcessTree
 
 
 def all_probes(server: int, client: int | None = None) -> list[Probe]:
-    """Return every probe, for a server and its load generator by their process ids.
+    """Return all probes for a server and its load generator, given by their process ids.
 
     For a DBMS that runs inside the load generator, ``server`` is the load generator and ``client``
     is None.

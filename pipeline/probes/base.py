@@ -10,11 +10,12 @@ from pipeline.model import ProbeSample, SampledField
 
 
 class Probe(Protocol):
-    """Reads some values of the machine or of a DBMS when it is asked.
+    """Reads some values of the machine or of a DBMS, each time that :meth:`read` is called.
 
     ``fields`` are the fields that :meth:`read` may return; a field that the kernel does not offer
-    is missing from the reading, not zero. A probe that runs something beside the step is also a
-    context manager, entered after the load generator has started and left after it has ended.
+    is missing from the reading, not zero. A probe that runs a process or a thread during the step
+    is also a context manager, entered after the load generator has started and left after it has
+    ended.
     """
 
     fields: tuple[SampledField, ...]

@@ -17,6 +17,6 @@ class ClockRate:
         self._tree = tree or Tree()
 
     def read(self) -> dict[str, float]:
-        """Return the clock rate in Hz; empty on most virtual machines, which do not know it."""
+        """Return the clock rate in Hz; empty where it is unknown, as on most virtual machines."""
         rate = fastest(self._tree)
         return {} if rate is None else {CLOCK_RATE: rate}

@@ -23,8 +23,8 @@ Ask = Callable[[], Mapping[str, float]]
 class DbmsActivity:
     """Asks a DBMS for its activity, in a thread so that a slow answer delays nothing.
 
-    It queries once for each reading, and every one or two seconds before the first. If the DBMS
-    refuses or is gone, it retries at the same interval.
+    The thread queries the DBMS once for each reading, and before the first reading every one or two
+    seconds. If the DBMS refuses the query or has stopped, the thread retries at the same interval.
     """
 
     def __init__(

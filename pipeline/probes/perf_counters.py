@@ -1,8 +1,8 @@
-"""A probe of the server's hardware counters, as instructions, through perf_event_open.
+"""A probe of the server's hardware counters, such as instructions, through perf_event_open.
 
 Counters include the threads and processes that a watched process starts, so they cover connections
-that open during a step. Nothing runs beside the step: counters are read when the sampler reads.
-perf_event_open(2) documents the constants.
+that open during a step. Nothing extra runs during the step: counters are read only when the sampler
+reads them. perf_event_open(2) documents the constants.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class PerfCounters:
 
 
 def _scaled(value: int, enabled: int, counted: int) -> float:
-    """Return a count, extrapolated if the counter was active for only a part of the time."""
+    """Return a count; it is extrapolated if the counter was active only part of the time."""
     return value * enabled / counted if counted else 0.0
 
 

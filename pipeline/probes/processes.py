@@ -21,7 +21,8 @@ from pipeline.model import FieldKind, SampledField
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 _ROUNDING = 2
-"""Ticks that a sum of user and system time may lack, because the kernel rounds each down."""
+"""Ticks by which a sum of user and system time may be too low, because the kernel rounds each down.
+"""
 
 _ATTEMPTS = 3
 """Attempts at a complete reading: a process may end while the files of all processes are read one
@@ -34,11 +35,11 @@ class ProcessTree:
     The kernel adds the whole time of an ended process to its parent's account of children when the
     parent waits for it. This includes processes that start and end between two readings. Until the
     parent has waited, the time is in no account, and :meth:`read` returns no processor time. After
-    the first process of the tree has ended, nothing is returned.
+    the root process of the tree has ended, :meth:`read` returns nothing.
     """
 
     def __init__(self, name: str, pid: int, tree: Tree | None = None) -> None:
-        """Watch the process ``pid``; ``name`` (server, client) begins the field names.
+        """Watch the process ``pid``; ``name`` (server, client) is the prefix of the field names.
 
         Reads the files of ``tree``, by default this machine's.
         """
@@ -95,10 +96,10 @@ class ProcessTree:
         }
 
     def _alive(self) -> Processes:
-        """Return all living processes of the tree; none once the first has ended.
+        """Return all living processes of the tree; none once the root process has ended.
 
-        A process stays in the tree when its parent ends. A process that ends meanwhile is left out:
-        its parent's account may include it already, and it would count twice.
+        A process stays in the tree when its parent ends. A process that ends during the reading is
+        left out: its parent's account may include its time already, and the time would count twice.
         """
         found = read_processes(self._files)
         if self._root is None or self._root not in found or found[self._root].ended:
@@ -110,9 +111,9 @@ class ProcessTree:
         return {one: process for one, process in ours.items() if one in still}
 
     def _debts(self, ours: Processes) -> Counter[Identity | None]:
-        """Return how many ticks each process must inherit from its ended descendants.
+        """Return the ticks that the kernel must add to each process for its ended descendants.
 
-        The key None has the time of ended processes that have no living ancestor in the tree.
+        The key None has the ticks of ended processes that have no living ancestor in the tree.
         """
         owed = self._owed.copy()
         alive: dict[int, Identity] = {one[0]: one for one in ours}

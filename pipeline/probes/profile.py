@@ -46,8 +46,8 @@ class Profile:
         """Start to record; a second call has no effect.
 
         Call it when measuring begins and all connections are open: perf takes a tenth of a second
-        to start and misses connections that open meanwhile. Call it from a thread that outlives the
-        recording, because the kernel kills perf when that thread ends.
+        to start and misses connections that open during this time. Call it from a thread that
+        outlives the recording, because the kernel kills perf when that thread ends.
         """
         if self._perf is not None:
             return

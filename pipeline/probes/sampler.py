@@ -1,7 +1,7 @@
 """Read all probes once a second while a step runs.
 
-The sampler decides when to read; the thread only runs it beside the step. Clock and wait are
-arguments, so that tests of the schedule need not wait.
+The sampler decides when to read; the thread only runs the sampler at the same time as the step.
+Clock and wait are arguments, so that tests of the schedule need not wait.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ disappear when it closes, and a busy machine may be late with the sample."""
 
 
 def schedule(seconds: float, interval: float = INTERVAL, early: float = EARLY) -> list[float]:
-    """Return at which seconds of a step its samples are taken."""
+    """Return the times, in seconds since the start of a step, at which samples are taken."""
     last = max(seconds - early, 0.0)
     count = int(last / interval)
     moments = [index * interval for index in range(count + 1)]
@@ -69,12 +69,12 @@ class Sampler:
         return ProbeSample((began + self._clock()) / 2 - start, values)
 
     def stop(self) -> None:
-        """End :meth:`run` at once."""
+        """End :meth:`run` immediately."""
         self._stopped.set()
 
 
 class SamplerThread:
-    """Takes samples in a thread beside the step."""
+    """Takes samples in a thread while the step runs."""
 
     def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler

@@ -49,7 +49,8 @@ Call = tuple[FunctionKey, FunctionKey]
 class CallgrindProfile(NamedTuple):
     """The costs of every function that ran; ``events`` names the kinds of cost.
 
-    ``calls`` has the costs of the calls, including the costs of functions called in turn.
+    ``calls`` has the costs of the calls, including those of the functions that the callee calls in
+    turn.
     """
 
     events: tuple[str, ...]
@@ -69,8 +70,8 @@ def complete(text: str) -> bool:
 def parse(text: str) -> CallgrindProfile:
     """Parse a callgrind file: what every function costs.
 
-    Functions without a name count as one for each binary, and specialised copies of a function as
-    that function. Direct recursion does not count as a call. Raises CallgrindError.
+    All unnamed functions of a binary count as one function, and specialised copies of a function
+    count as that function. Direct recursion does not count as a call. Raises CallgrindError.
     """
     if not text.startswith("# callgrind format") or not complete(text):
         raise CallgrindError("callgrind's file is incomplete")

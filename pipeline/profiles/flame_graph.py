@@ -1,7 +1,7 @@
-"""Draw flame graphs as SVG files that need nothing else.
+"""Draw flame graphs as self-contained SVG files.
 
-The width of a frame is time on a processor. A called function stands above its caller; neighbours
-are in the order of their names, not of time. The tooltip of a frame has its whole name and its
+The width of a frame is its time on a processor. A called function is above its caller; neighbours
+are in alphabetical order, not in order of time. The tooltip of a frame shows the full name and the
 share.
 """
 
@@ -21,7 +21,7 @@ FONT, LETTER = 11.0, 6.7
 NARROWEST = 0.2
 """Pixels below which a frame is left out: nobody could see or point at it."""
 LEAST_FULL = 0.01
-"""Smallest change of an operation's cost that is drawn in full colour; less stays pale."""
+"""Smallest change of an operation's cost that is drawn in full colour; smaller ones are paler."""
 SHORTEST = 3
 """Letters below which a name is not written into its frame."""
 
@@ -56,9 +56,9 @@ def difference_graph(
 ) -> str:
     """Draw the flame graph of ``after``, coloured by the change of each frame since ``before``.
 
-    Frames that take more of an operation are red, frames that take less are blue; the larger the
-    change, the stronger the colour. Changes are fractions of what an operation costs in ``after``.
-    ``cost`` is what it costs in ``before``, relative to ``after``.
+    Frames that cost more per operation than before are red, frames that cost less are blue; the
+    larger the change, the stronger the colour. Changes are fractions of the cost of an operation in
+    ``after``. ``cost`` is the cost of an operation in ``before``, relative to that in ``after``.
     """
     root = _tree(after)
     scale = cost / sum(before.values())
@@ -148,5 +148,5 @@ RED, BLUE = 0, 220
 
 
 def _gained(gain: float, most: float) -> str:
-    """Return the colour of a change: red for more, blue for less, white for none."""
+    """Return the colour of a frame's change: red for more time, blue for less, white for none."""
     return f"hsl({RED if gain > 0 else BLUE},85%,{97 - round(42 * abs(gain) / most)}%)"

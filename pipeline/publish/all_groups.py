@@ -61,15 +61,15 @@ def all_groups(
 def opening(pipeline: str, refused: int, at: datetime) -> list[TimeSeries]:
     """Return the samples to send first: how many samples were refused so far.
 
-    Prometheus (2.42 at least) needs the newest sample first. It compacts the samples in memory once
-    they span three hours, as old samples followed by newer ones do. After the newest sample all
-    others count as late, and are compacted later.
+    Prometheus (2.42 at least) needs the newest sample first. It compacts the samples in memory as
+    soon as they span three hours, which happens when newer samples follow old ones. If the newest
+    sample comes first, all others count as late, and are compacted later.
     """
     return [_now("publish_refused_samples", pipeline, at, float(refused))]
 
 
 def closing(pipeline: str, at: datetime, reaped: datetime | None) -> list[TimeSeries]:
-    """Return the last series to send: the times of the publishing and of the last reaping."""
+    """Return the last series to send: when this was published, and when the reaper last ran."""
     sent = [_now("publish_timestamp_seconds", pipeline, at, at.timestamp())]
     if reaped is not None:
         sent.append(_now("reap_timestamp_seconds", pipeline, at, reaped.timestamp()))

@@ -40,7 +40,7 @@ class ReceiverAnswer(NamedTuple):
             phrase = f" {HTTPStatus(self.status).phrase}"
         except ValueError:
             phrase = ""
-        return f"answers {self.status}{phrase}" + (f" ({self.words})" if self.words else "")
+        return f"returned {self.status}{phrase}" + (f" ({self.words})" if self.words else "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,7 +1,7 @@
-"""Publish a long history at once: write blocks into the data folder of a local Prometheus.
+"""Publish a long history in one go: write blocks into the data folder of a local Prometheus.
 
-promtool creates the blocks. Once all are complete, each is renamed into the data folder; an earlier
-failure leaves the folder unchanged.
+promtool creates the blocks. When all are complete, they are moved into the data folder; a failure
+before that leaves the folder unchanged.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def write_blocks(
 ) -> Filled:
     """Add samples to the data folder of a Prometheus, whether it runs or not.
 
-    ``progress`` receives the number of samples in blocks, and the total. Raises UserError, and adds
-    nothing, for a folder that is not writable, a full disk, and a promtool that is missing or
-    fails; ValueError for samples before 1970, which promtool would skip.
+    ``progress`` receives the number of samples written to blocks so far, and the total. Raises
+    UserError, and adds nothing, for a folder that is not writable, a full disk, and a promtool that
+    is missing or fails; ValueError for samples before 1970, which promtool would skip.
     """
     tool = _found(promtool)
     try:
@@ -127,7 +127,7 @@ def _create(promtool: str, text: Path, made: Path, scratch: Path) -> None:
 
 @contextmanager
 def _scratch(data_folder: Path) -> Iterator[Path]:
-    """Lock the data folder of Prometheus, and yield a temporary folder beside it."""
+    """Lock the data folder of Prometheus, and yield a temporary folder in it."""
     _check(data_folder)
     held = os.open(data_folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -163,7 +163,7 @@ def _check(data_folder: Path) -> None:
 
 
 def _hand_over(made: Path, data_folder: Path) -> None:
-    """Give new blocks to the owner of the data folder."""
+    """As root, make the owner of the data folder the owner of the new blocks."""
     if os.geteuid() == 0:
         owner = data_folder.stat()
         for path in made.rglob("*"):

@@ -19,8 +19,8 @@ def change_facts(
 ) -> Iterator[Fact]:
     """Yield the change points of all regressions, except rejected ones.
 
-    Each has one sample at the first run of its first bad revision and, if known, one at the time
-    when that revision was made.
+    Each change point has one sample at the time of the first run of its first bad revision and, if
+    known, one at the time when that revision was made.
     """
     standings = {
         (measured.setup, standing.label): standing
@@ -61,8 +61,8 @@ def regression_facts(known: Iterable[KnownRegression]) -> Iterator[Fact]:
 def _states(row: KnownRegression) -> Mapping[int, RegressionState]:
     """Return the states of a regression by the times at which they began, in milliseconds.
 
-    Of two states with the same start, as after a new finding with an immediate recovery, the later
-    one counts.
+    Of two states with the same start, for example after a new finding with an immediate recovery,
+    the later one counts.
     """
     suspected = row.regression.model_copy(update={"state": RegressionState.SUSPECTED})
     history = KnownRegression(suspected)

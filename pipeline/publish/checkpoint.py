@@ -1,6 +1,7 @@
 """The record of what a receiver has: nothing is sent twice, and sending can resume.
 
-A SQLite file beside the store, not in it: rebuilding the store does not change what a receiver has.
+The record is a SQLite file next to the store, not in it, because rebuilding the store does not
+change what a receiver has.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from pipeline.text.errors import UserError
 
 FILE = "published.db"
-"""The file name in the results folder."""
+"""The file in the results folder with the records of all receivers."""
 
 _PATIENCE = 30.0
 """Seconds to wait for another nightshift that publishes from the same folder."""
@@ -22,7 +23,7 @@ _PATIENCE = 30.0
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 """SQLite's error codes for a damaged file, a file of another kind, and one with other tables."""
 _PRIMARY = 0xFF
-"""The bits of a code that classify it; the others give details."""
+"""The bits of a SQLite error code that hold its primary code; the other bits give details."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sent (
@@ -34,7 +35,7 @@ CREATE TABLE IF NOT EXISTS refused (receiver TEXT PRIMARY KEY, samples INTEGER N
 
 
 class GroupCheckpoint(NamedTuple):
-    """What a receiver has of a group of samples: a digest, and how many corrections."""
+    """The state of a group of samples at a receiver: its digest, and the number of corrections."""
 
     digest: str
     correction: int
@@ -47,7 +48,7 @@ class Position:
         self._connection, self._receiver = connection, receiver
 
     def known(self) -> dict[str, GroupCheckpoint]:
-        """Return what the receiver has, by the keys of groups."""
+        """Return the state of each group that the receiver has, by the key of the group."""
         rows = self._connection.execute(
             "SELECT key, digest, correction FROM sent WHERE receiver = ?", (self._receiver,)
         )

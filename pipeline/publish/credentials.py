@@ -32,7 +32,10 @@ class Credentials(AuthBase):
 
 
 def bearer(variable: str, environ: Mapping[str, str] = os.environ) -> Credentials:
-    """Return credentials with the token in an environment variable. Raises UserError without it."""
+    """Return credentials with the token in an environment variable.
+
+    Raises UserError if the variable is not set.
+    """
     token = _secret(variable, environ)
     if not token.isascii() or not token.isprintable() or " " in token:
         raise UserError(f"the environment variable {variable} holds no valid token; set it again")

@@ -1,4 +1,4 @@
-"""Limit how long an HTTP request may take in all.
+"""Limit the total time of an HTTP request.
 
 The timeouts of HTTP libraries start anew with every byte, so a peer that sends a byte now and then
 would hold a night for ever.
@@ -12,7 +12,7 @@ from threading import Thread
 from typing import TypeVar
 
 DEADLINE = 60.0
-"""Seconds that a request may take in all."""
+"""Seconds that a request may take in total."""
 
 _Answer = TypeVar("_Answer")
 
@@ -33,5 +33,5 @@ def within(seconds: float, request: Callable[[], _Answer]) -> _Answer:
 
     Thread(target=ask, name="request", daemon=True).start()
     if not wait([answer], timeout=seconds).done:
-        raise TimeoutError(f"gave no whole answer within {seconds:g} s")
+        raise TimeoutError(f"sent no complete response within {seconds:g} s")
     return answer.result()

@@ -22,10 +22,11 @@ VERSION_LENGTH = 8
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-"""The most that a revision's time may be after its first run: clocks and time zones differ."""
+"""Maximum time by which a revision's time may lie after its first run, because clocks and time
+zones differ."""
 _APART = timedelta(seconds=1)
-"""The distance at which revisions with the same time are published. It must exceed the sum of all
-corrections, which take a millisecond each."""
+"""The offset between the published times of revisions that have the same time. It must exceed the
+sum of all corrections, which take a millisecond each."""
 
 _AT_ONCE = 100
 """Number of runs whose values one SQL statement reads."""
@@ -34,8 +35,8 @@ _AT_ONCE = 100
 class PublishedSetup(NamedTuple):
     """The labels that all time series of a setup have in common.
 
-    ``mode`` is empty for timed steps, so that their series keep the labels from before counted
-    steps existed.
+    ``mode`` is empty for timed steps, so that their series keep the labels that they had before
+    counted steps existed.
     """
 
     line: str
@@ -124,7 +125,7 @@ def measured_setups(store: Engine, plan: Plan) -> list[MeasuredSetup]:
 
 
 def published_values(store: Engine, runs: Sequence[RunHead]) -> Iterator[Value]:
-    """Yield the values of runs that are published.
+    """Yield those values of the runs that are published.
 
     For a step that failed its SLA, these are only the metrics of the SLA: its other figures were
     measured under another load.
@@ -153,10 +154,11 @@ def _along(line: Line, heads: Iterable[RunHead]) -> list[MeasuredSetup]:
 def _standings(
     revisions: Sequence[Revision], by_place: Mapping[int, Sequence[RunHead]]
 ) -> Iterator[RevisionRuns]:
-    """Yield the revisions that have runs, each with a time of its own.
+    """Yield the revisions that have runs, each with a distinct time.
 
-    Commits of a rebased branch may share a second, and a control has the time of its revision; of
-    two values of a series at one time Prometheus keeps one.
+    Revisions can have the same time: commits of a rebased branch may share a second, and a control
+    has the time of its revision. Prometheus keeps only one of two values of a series at the same
+    time.
     """
     taken: set[datetime] = set()
     for place, runs in sorted(by_place.items()):

@@ -3,7 +3,7 @@
 A figure of a step is published under up to three names with the same ending. ``nightshift_run_*``
 has one value per run at the time of the run. ``nightshift_revision_*`` has the median over the runs
 of a revision, at the time when the revision was made. ``nightshift_version_*``, for a few metrics,
-has the same with the revision as a label, so that versions can be compared.
+has the same values with the revision as a label, so that versions can be compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SERIES_LABELS = (
 ``count`` for counted steps, and missing for timed ones."""
 
 RUN, REVISION, VERSION = "run", "revision", "version"
-"""The views, which are also the beginnings of their names."""
+"""The views of the metrics; each is also the prefix of the published names in this view."""
 
 
 class PublishedMetric(NamedTuple):

@@ -13,7 +13,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def exposition(samples: Iterable[tuple[Labels, TimedValue]]) -> Iterator[str]:
-    """Yield samples as OpenMetrics text; samples of a name must follow each other.
+    """Yield samples as OpenMetrics text; all samples of one name must be consecutive.
 
     Raises ValueError if a name recurs after another one.
     """
@@ -44,7 +44,7 @@ def selector(labels: Labels) -> str:
 
 
 def number(value: float) -> str:
-    """Write a value with as few digits as keep it exact."""
+    """Write a value with the fewest digits that represent it exactly."""
     if math.isfinite(value):
         return repr(float(value))
     if math.isnan(value):
@@ -55,9 +55,9 @@ def number(value: float) -> str:
 def timestamp(at: int) -> str:
     """Write milliseconds as seconds, so that Prometheus reads the same milliseconds.
 
-    Prometheus multiplies by 1000 in floating point and truncates. With three decimals, six in a
-    thousand times would therefore lose a millisecond. Adding a quarter of a millisecond prevents
-    this, whatever the rounding.
+    Prometheus multiplies by 1000 in floating point and truncates. With three decimals, 0.6 % of the
+    times would therefore lose a millisecond. Adding a quarter of a millisecond prevents this,
+    whatever the rounding.
     """
     seconds, milliseconds = divmod(abs(at), 1000)
     return f"{'-' if at < 0 else ''}{seconds}.{milliseconds:03}25"

@@ -33,7 +33,7 @@ BATCH = 5000
 TIMEOUT = 30.0
 """Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Total time in seconds that failures may cost before a receiver counts as unreachable."""
+"""Total time in seconds that failed requests may take before a receiver counts as unreachable."""
 FIRST_WAIT = 0.5
 """Approximate delay in seconds before the second attempt; doubled before each further one."""
 LONGEST_WAIT = 30.0
@@ -41,7 +41,7 @@ LONGEST_WAIT = 30.0
 SEARCHES = 5000
 """Maximum number of requests to find refused samples: enough to check each sample of a night."""
 REASONS = 3
-"""Number of different refusals to report."""
+"""Maximum number of different reasons for refusals to report."""
 
 _HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 
 class RemoteWriteError(UserError):
-    """Samples cannot be sent to a receiver; ``written`` says which were sent before."""
+    """Samples cannot be sent to a receiver; ``written`` says how many were sent before."""
 
     def __init__(self, message: str, written: Written) -> None:
         super().__init__(message)
@@ -106,8 +106,8 @@ class RemoteWriter:
         self.name = receiver_name(url)
         if isinstance(certificate, str) and not Path(certificate).is_file():
             raise UserError(
-                f"{certificate} ([publish] certificate) is not a file of certificates; name a "
-                "PEM file, or leave the setting out"
+                f"{certificate} ([publish] certificate) is not a certificate file; name a PEM "
+                "file, or leave the setting out"
             )
         self._url = url
         self._credentials = credentials
@@ -139,7 +139,7 @@ class RemoteWriter:
         except _OutOfReachError as error:
             self._unreachable = str(error)
             raise RemoteWriteError(
-                f"{self.name} {error}; the rest is published the next time",
+                f"{self.name} {error}; the remaining samples are published the next time",
                 tally.written(),
             ) from error
         return tally.written()
@@ -206,8 +206,8 @@ class RemoteWriter:
                 )
         except requests.exceptions.SSLError as error:
             raise _OutOfReachError(
-                f"has no trusted TLS certificate ({_reason(error)}); set [publish] certificate "
-                "to the file of its authority"
+                f"has no trusted TLS certificate ({_reason(error)}); set [publish] certificate to "
+                "the file with the certificate of its authority"
             ) from error
         except requests.Timeout:
             return ReceiverAnswer(0, f"did not answer within {self._timeout:g} s")

@@ -1,4 +1,4 @@
-"""Publish values at the time of their revision: medians of its runs, and relative QPS."""
+"""Publish values at the time of a revision: medians of its runs, and relative QPS."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pipeline.publish.samples import SampleGroup, TimedValue, TimeSeries, labell
 _THROUGHPUT = "qps"
 
 _LARGEST = 1e300
-"""Largest value that :func:`changepoint.compare` accepts. A larger value is a defect, and must not
-stop the rest."""
+"""Largest value that :func:`changepoint.compare` accepts. A larger value is a defect: its interval
+is left out, so that the other values are still published."""
 
 Figures = Mapping[tuple[str, str], Mapping[str, Sequence[float]]]
 """Values of the runs by (step, group) and metric."""
@@ -42,7 +42,8 @@ def revision_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[
 def end_groups(store: Engine, setups: Iterable[MeasuredSetup]) -> Iterator[SampleGroup]:
     """Yield the throughput of the first and the newest revision of each setup.
 
-    The order follows the positions, not the times: releases of one day share their time.
+    Which revision is first and which is newest depends on positions, not on times, because releases
+    of one day have the same time.
     """
     for measured in setups:
         ends = {"first": measured.standings[0], "newest": measured.standings[-1]}

@@ -1,4 +1,4 @@
-"""Published facts that can be withdrawn, as a change that later turns out to be noise."""
+"""Published facts that can be withdrawn, such as a change that later turns out to be noise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fact(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of the fact, from which it can be withdrawn."""
+        """The key of the fact, which is all that is needed to withdraw it."""
         return _WORD + json.dumps([self.at, self.labels], separators=(",", ":"))
 
     def group(self) -> SampleGroup:
@@ -33,7 +33,7 @@ class Fact(NamedTuple):
 
 
 def fact_groups(facts: Iterable[Fact], known: Iterable[str]) -> Iterator[SampleGroup]:
-    """Yield all facts that hold, and then those to withdraw.
+    """Yield all facts, and then withdrawals of the receiver's facts that no longer hold.
 
     ``known`` are the keys of all groups that the receiver has.
     """

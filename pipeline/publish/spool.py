@@ -38,7 +38,7 @@ class Spool:
         self._database.close()
 
     def add(self, series: Iterable[TimeSeries]) -> None:
-        """Add samples. Raises sqlite3.Error, as when the disk is full."""
+        """Add samples. Raises sqlite3.Error, for example if the disk is full."""
         self._database.execute("BEGIN")
         self._database.executemany(
             "INSERT OR IGNORE INTO sample VALUES (?, ?, ?, ?, ?)", self._rows(series)
@@ -53,7 +53,7 @@ class Spool:
                 yield at // self._span, name, place, at, value
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return which spans of time have samples, and how many, in order."""
+        """Return the spans of time that have samples, in order, with the number of samples."""
         return self._database.execute(
             "SELECT span, count(*) FROM sample GROUP BY span ORDER BY span"
         ).fetchall()

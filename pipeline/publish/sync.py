@@ -10,8 +10,8 @@ from pipeline.publish.remote import Written
 from pipeline.publish.samples import Labels, SampleGroup, TimedValue, TimeSeries
 
 SAMPLES_AT_ONCE = 100_000
-"""Samples that are buffered, sent and recorded together: some tens of megabytes, and a second or
-two of a receiver's time to repeat after an interruption."""
+"""Number of samples that are buffered, sent and recorded together. They take some tens of
+megabytes. After an interruption, sending them again costs the receiver a second or two."""
 
 
 Write = Callable[[Iterable[TimeSeries]], Written]

@@ -1,1 +1,1 @@
-"""Regressions: their detection, their match with the journal, and their states."""
+"""Regressions: how they are detected, matched with the journal, and given a state."""

@@ -37,11 +37,11 @@ ACCEPTED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX, RegressionSt
 """States of a creep whose newest revision is the next anchor of its line."""
 
 Anchors = Mapping[str, int]
-"""The position of each line's anchor, by the line's name; 0 if it is missing."""
+"""The position of each line's anchor, by the line's name; 0 for a line that is missing here."""
 
 
 class CreepSearch(NamedTuple):
-    """Creep found in series, and the steps that belong to a creep and are not reported alone."""
+    """Creep found in series, and the steps that are part of a creep and not reported separately."""
 
     found: list[Shift]
     absorbed: list[Shift]
@@ -57,8 +57,8 @@ def anchors(plan: Plan, known: KnownRegressions, since: str = "") -> Anchors:
     found = {line.name: _first_since(line, since, day) for line in plan.lines}
     if since and all(place is None for place in found.values()):
         raise UserError(
-            f"[detect] creep_since: no line has the revision {since!r}, or a revision with a date "
-            "from then on; `nightshift plan` lists the revisions"
+            f"[detect] creep_since = {since!r}: no line has a revision of this name, or of this "
+            "date or later; `nightshift plan` lists the revisions"
         )
     places = {name: place or 0 for name, place in found.items()}
     for line in plan.lines:
@@ -111,7 +111,8 @@ def find_creep(
 def worse_steps(shift: Shift) -> float:
     """Return the loss, as a fraction, that reported steps within a creep already explain.
 
-    A comparison of the two ends measures the creep together with these steps.
+    A comparison of the anchor with the newest revision measures the creep together with these
+    steps.
     """
     parts = shift.parts.contributions if shift.parts is not None else ()
     steps = [each.effect for each in parts if each.step]
@@ -122,8 +123,8 @@ def worse_steps(shift: Shift) -> float:
 def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[int]:
     """Return where a series would have the steps that other series of its line show.
 
-    ``others`` are the positions in the other series. If the series shows such a step itself
-    (``own``), the position of its own step is returned.
+    ``others`` are the positions of the steps in other series. If one of the series' own steps
+    (``own``) may be the same step, the position of that one is returned.
     """
     measured = series.measured
     places = measured[np.searchsorted(measured, others).clip(max=len(measured) - 1)].tolist()
@@ -137,8 +138,8 @@ def _shown(series: Series, own: Sequence[Shift], others: Sequence[int]) -> list[
 class _SeriesTest(NamedTuple):
     """The test of a series for creep; ``test`` is None if the series is not tested.
 
-    ``steps`` are the shifts of level found in the series, ``later`` is the series from the anchor
-    of its line on.
+    ``steps`` are the shifts of level found in the series, ``later`` is the part of the series from
+    the anchor of its line on.
     """
 
     series: Series
@@ -160,7 +161,7 @@ class _SeriesTest(NamedTuple):
         return cls(series, steps, watch, later, test)
 
     def absorbs(self) -> bool:
-        """Return whether a creep of the series would explain one of its steps better."""
+        """Return whether a creep explains one of the series' steps better than a step does."""
         return self.test is not None and self.test.absorbs([shift.position for shift in self.steps])
 
     def search(self, elsewhere: Sequence[int] = ()) -> tuple[Shift, list[Shift]] | None:
@@ -232,7 +233,10 @@ def _day(since: str) -> date | None:
 
 
 def _first_since(line: Line, since: str, day: date | None) -> int | None:
-    """Return the position of the anchor that the configuration names; None if it names none."""
+    """Return the position of ``since`` or, if it is a date, of the first revision from ``day`` on.
+
+    None if the line has no such revision.
+    """
     if day is None:
         return line.positions.get(since)
     return next(

@@ -46,7 +46,11 @@ class Searched(NamedTuple):
 
 
 def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
-    """Return the metrics to search for changes, as ``nightshift.toml`` and imports set them."""
+    """Return the metrics in which detection searches for changes.
+
+    These are the configured metrics, the SLA, instructions if steps are counted, and all metrics of
+    imported lines.
+    """
     counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
     imported = (metric for line in plan.lines for metric in line.metrics)
     metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()), *imported)
@@ -58,8 +62,8 @@ def watched_series(
 ) -> list[Series]:
     """Return the series of all lines of a plan in the watched metrics, line by line.
 
-    Counted series are watched in their instructions, timed ones in the metrics of the settings,
-    and imported ones in all metrics.
+    Of counted series, instructions are watched; of timed series, the configured metrics; of
+    imported series, all metrics.
     """
     watched = {Mode.TIME: {*settings.metrics, SLA}, Mode.COUNT: {INSTRUCTIONS}}
     return [
@@ -75,7 +79,7 @@ def watched_series(
 def searched_series(
     store: Engine, plan: Plan, settings: DetectSection, results: Path | None = None
 ) -> list[Series]:
-    """Return the series that detection searches: without mutes, corrected for machines."""
+    """Return the series that detection searches: not muted, and corrected for machines."""
     return searched(store, plan, settings, results).series
 
 
@@ -90,7 +94,7 @@ def searched(
     """Read the watched series of a plan, and correct them for changes of their machines.
 
     The function drops nights with a machine outage and calibrates the series with the controls.
-    Neither concerns counted and imported series. ``results`` has the cached columns of earlier
+    Neither applies to counted or imported series. ``results`` has the cached columns of earlier
     nights; with ``save`` they are written for the next night.
     """
     columns = measurement_columns(store, watched_metrics(plan, settings), results, save=save)
@@ -184,7 +188,7 @@ def search(
 
 
 class _MeasuredRevisions:
-    """Digests of the revisions and positions of series; most series of a line share them."""
+    """Computes digests of the revisions and positions of series, once for all that share them."""
 
     def __init__(self) -> None:
         self._known: list[tuple[RunIndex, Ints, str]] = []

@@ -21,7 +21,7 @@ FILE = "detected.json"
 """The name of the file with the last detection, in the results folder."""
 
 _OF_THE_JOURNAL = {"regressions": {"__all__": {"state", "recovers", "culprit"}}}
-"""Fields that the file leaves out, because their only source is the journal."""
+"""Fields that the file leaves out, because they come only from the journal."""
 
 
 class Detected(Frozen):
@@ -45,7 +45,7 @@ def save_detected(detected: Detected, results: Path) -> Path:
 
 
 def read_detection(results: Path) -> Detected | None:
-    """Load the last detection, whatever its plan; None if there is none.
+    """Load the last detection, even of another plan; None if there is none.
 
     Raises UserError when the file is damaged.
     """

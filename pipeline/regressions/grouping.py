@@ -19,8 +19,8 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
     """Group shifts that can have the same cause into regressions, worst first.
 
     Shifts can have one cause if they share the line, the kind and the direction (worse or better),
-    and one position lies in all their intervals. The shift with the best-known position gives its
-    group the position. A shift that fits several groups joins the nearest.
+    and their intervals share a position. The shift with the best-known position gives its group the
+    position. A shift that fits several groups joins the nearest.
     """
     groups: list[_ShiftGroup] = []
     for shift in sorted(shifts, key=certainty_key):
@@ -33,7 +33,7 @@ def group_shifts(shifts: Sequence[Shift]) -> list[Regression]:
 
 
 def certainty_key(shift: Shift) -> tuple[int, float, float, str, str]:
-    """Return the sort key of a shift: surest position first, then lowest p-value.
+    """Return the sort key of a shift: most certain position first, then lowest p-value.
 
     Of creeps, the longest comes first, because it reaches from the anchor to the newest revision.
     """
@@ -63,7 +63,7 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
     """Return the shifts of a regression that are clear enough to measure again, largest first.
 
     All of them belong to one cell: that of the largest change, where the cause shows most clearly.
-    If counted changes explain the regression, only they decide the cell, because one run of a
+    If counted changes explain the regression, the cell is chosen among theirs, because one run of a
     counted cell is exact. Only the ``count`` largest shifts of the cell are returned, because they
     share the error probability. With a ``mode``, only changes of that mode count. Raises UserError
     if there is no such change, and if every changed level is zero on one side.
@@ -82,9 +82,9 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
             )
     if not shifts:
         raise UserError(
-            f"regression {regression.fingerprint} cannot be confirmed: before or after the "
-            "change every level is zero, so there is no ratio; look at its runs and acknowledge "
-            "it by hand"
+            f"regression {regression.fingerprint} cannot be confirmed: all its levels before or "
+            "after the change are zero, so there is no ratio; inspect its runs and acknowledge it "
+            "by hand"
         )
     counts = explaining_counts(regression) if mode is None else []
     place = cell_of(max(counts or shifts, key=effect_size))
@@ -93,12 +93,12 @@ def clearest(regression: Regression, count: int, mode: Mode | None = None) -> li
 
 
 EXPLAINED = 0.5
-"""Smallest change of instructions that explains a timed change, as a share of it. Both are
-logarithms of a ratio."""
+"""Smallest change of instructions that explains a timed change, as a fraction of the timed change.
+Both changes are logarithms of a ratio."""
 
 
 def explaining_counts(regression: Regression) -> list[Shift]:
-    """Return the shifts in instructions that explain a regression's slowdown; else none."""
+    """Return the shifts in instructions that explain a regression; empty if they do not."""
     levels = [shift for shift in regression.shifts if shift.before > 0 and shift.after > 0]
     counted = [shift for shift in levels if shift.series.mode is Mode.COUNT]
     timed = [shift for shift in levels if shift.series.mode is Mode.TIME and shift.kind.of_levels]
@@ -112,7 +112,7 @@ def _growth(shift: Shift) -> float:
 
 
 def machine_of(regression: Regression) -> str:
-    """Return the machine class on which a regression shows best, to measure it again there."""
+    """Return the machine class on which a regression shows most clearly, to measure it there."""
     try:
         return clearest(regression, 1)[0].series.machine_class
     except UserError:
@@ -130,7 +130,7 @@ def _badness(regression: Regression) -> tuple[bool, float, int]:
 
 
 class _ShiftGroup:
-    """A group of shifts that can have one cause: one position lies in all their intervals.
+    """Shifts that can have the same cause: all their intervals share a position.
 
     ``surest`` is the shift whose position is best known.
     """
@@ -142,7 +142,7 @@ class _ShiftGroup:
         self._earliest, self._latest = surest.earliest, surest.latest
 
     def fits(self, other: Shift) -> bool:
-        """Whether a shift can have the cause of this group."""
+        """Whether a shift can have the same cause as this group."""
         return (
             other.earliest <= self._latest
             and self._earliest <= other.latest
@@ -180,7 +180,7 @@ def _regression(group: Sequence[Shift]) -> Regression:
 def _fingerprint(shift: Shift) -> str:
     """Return the fingerprint of a regression, from the shift whose position is surest.
 
-    A creep is named by its anchor, because each night has another newest revision.
+    A creep is identified by its anchor, because its newest revision changes every night.
     """
     key = shift.series
     end = shift.last_good if shift.kind is RegressionKind.CREEP else shift.first_bad

@@ -1,4 +1,4 @@
-"""The noise of a series, as far as other series of the same machine show it."""
+"""The noise of a series, learned from other series of the same machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.storage.series import Floats, Series
 
 
 def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
-    """Return, for each series, the noise and the autocorrelation learned from other series.
+    """Return the noise and the autocorrelation of each series, learned from other series.
 
     The autocorrelation is learned from all series of the machine class, step and metric. If these
     have too few nights, it is learned from all series of the machine class and metric, so that new
@@ -41,7 +41,7 @@ def known_noise(series: Sequence[Series]) -> Mapping[SeriesKey, KnownNoise]:
 
 
 def _groups(key: SeriesKey) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the machine, step and metric, and the machine and metric, of a series."""
+    """Return two group keys of a series: machine, step and metric; machine and metric."""
     machine = (key.machine_class, key.metric)
     return (*machine, key.workload, key.step, key.group), machine
 

@@ -17,12 +17,12 @@ from pipeline.regressions.shifts import MOST_LOST, first_possible
 from pipeline.storage.series import Floats, Ints, Series
 
 SERIES_OF_A_RUN = 2
-"""The fewest series to pool."""
+"""Minimum number of series to pool."""
 
 WINDOW = 400
-"""Positions of a long line that are searched at once. The windows overlap by half, so every change
-but those at the ends has at least a quarter of a window on either side. The results of a night
-change only the last window, so the others need not be searched again."""
+"""Number of positions of a long line that are searched together. The windows overlap by half, so
+every change but those at the ends has at least a quarter of a window on either side. The results of
+a night change only the last window, so the others need not be searched again."""
 
 Setup = tuple[str, ...]
 
@@ -45,7 +45,7 @@ class Window(NamedTuple):
 def search_window(window: Window) -> Pooled:
     """Search a window for shared changes with :func:`changepoint.pooled`.
 
-    A change has only the series that surely show it.
+    Each change lists only the series that surely show it.
     """
     columns = {str(number): column for number, column in enumerate(window.values.T)}
     found = pooled(columns, positions=window.positions, alarms_per_1000=window.alarms_per_1000)
@@ -168,7 +168,7 @@ def _table(group: Sequence[Series]) -> tuple[Floats, Ints]:
 
 
 def _known(shared: Shift, own: Iterable[Shift]) -> bool:
-    """Whether detection has already found this change in a series by itself."""
+    """Whether detection has already found this shared change in a single series."""
     return any(shift.earliest <= shared.latest and shared.earliest <= shift.latest for shift in own)
 
 

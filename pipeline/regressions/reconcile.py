@@ -20,8 +20,8 @@ from pipeline.storage.series import Series
 from pipeline.text.errors import UserError
 
 GROWTH = 0.01
-"""Growth of a creep, relative to its anchor, from which a new event is written to the journal. The
-creep of each night ends at another revision, and an event for every night would be useless."""
+"""Growth of a creep, relative to its anchor, that causes a new event in the journal. A creep ends
+at the newest revision, so it changes every night, and an event for every night would be useless."""
 
 
 def reconcile(
@@ -55,7 +55,7 @@ def night_of(
     at: datetime,
     once: Once = compute_anew,
 ) -> tuple[Detected, list[Event]]:
-    """Return a detection with known fingerprints, and the events that the journal lacks.
+    """Return a detection with the fingerprints of known regressions, and new journal events.
 
     ``happened`` are the journal's events. The other arguments are those of :func:`reconcile`.
     """
@@ -137,7 +137,9 @@ def _resolutions(
                 at=at,
                 event=EventKind.RESOLVED,
                 fingerprint=fingerprint,
-                note=f"back since {fix.first_bad}" if fix else "back in the newest revisions",
+                note=f"recovered since {fix.first_bad}"
+                if fix
+                else "recovered in the newest revisions",
                 recovery=fix.fingerprint if fix else "",
             )
             history.add(event)
@@ -146,7 +148,7 @@ def _resolutions(
 
 
 def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[str]:
-    """Return the fingerprints that start with a prefix; an equal one is the only match.
+    """Return the fingerprints that start with a prefix; if one is equal to it, only that one.
 
     A fingerprint already in use gets a number suffix (:func:`identify`), so a whole fingerprint can
     be the prefix of another.
@@ -158,7 +160,7 @@ def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[s
 
 
 def most_certain_shift(regression: Regression) -> Shift:
-    """Return the shift whose position is surest; it sets the regression's position."""
+    """Return the shift with the most certain position; it sets the regression's position."""
     return min(regression.shifts, key=certainty_key)
 
 
@@ -188,8 +190,8 @@ def identify(
 
     A change point moves within its interval as evidence grows. A found regression therefore matches
     a known one on the same line, of the same kind and direction, if their intervals overlap. Of
-    several matches the nearest is taken, and each known regression matches at most once: two
-    regressions of one night stay two.
+    several matches the nearest is taken, and each known regression matches at most once, so that
+    two regressions of one night stay separate.
     """
     pairs = sorted(
         (distance, fingerprint, number)
@@ -238,15 +240,15 @@ def at_current_positions(regression: Regression, plan: Plan) -> Regression | Non
 
 
 def _places(regression: Regression, plan: Plan) -> Mapping[str, int]:
-    """Return today's position of each revision on a regression's line; empty without the line."""
+    """Return today's position of each revision on a regression's line; empty without that line."""
     return next((line.positions for line in plan.lines if line.name == regression.line), {})
 
 
 def _place(change: Shift | Regression, places: Mapping[str, int]) -> int | None:
     """Return the position of a regression's first bad revision; None if it is unknown.
 
-    If the revision left the line, as after a forced push, the revision after the last good one
-    takes its place.
+    If the revision left the line, for example after a forced push, the revision after the last good
+    one takes its place.
     """
     behind = places.get(change.last_good, len(places)) + 1
     return places.get(change.first_bad, behind if behind < len(places) else None)
@@ -282,9 +284,9 @@ def _distance(found: Regression, history: KnownRegression, plan: Plan) -> int | 
 
 
 def _unused(fingerprint: str, taken: set[str]) -> str:
-    """Return a new fingerprint that no regression has.
+    """Return the given fingerprint, with a number as suffix if it is already used.
 
-    The first choice may belong to a regression that has since moved to another revision.
+    A regression that has since moved to another revision may use it.
     """
     number = 2
     chosen = fingerprint

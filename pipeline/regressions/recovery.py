@@ -20,16 +20,16 @@ from pipeline.storage.series import Floats, Series
 
 RECENT = 3
 """Number of newest positions that represent the present level, if no change point marks its
-beginning. A single position may be a good night."""
+beginning. A single position may be a good night by chance."""
 
 
 NEWEST_RUNS = 200
-"""Newest runs of a level that are compared. More hardly narrow the interval, and a long line has
-more than :func:`changepoint.compare` accepts."""
+"""Maximum number of runs of a level that are compared (the newest ones). More runs hardly narrow
+the interval, and a long line has more than :func:`changepoint.compare` accepts."""
 
 
 class LevelPair(NamedTuple):
-    """The newest values of a series before a regression and now, and the smallest effect to see."""
+    """The newest values before a regression and now, and the smallest effect to detect."""
 
     old: Floats
     new: Floats
@@ -53,11 +53,11 @@ def recovered(
 ) -> bool:
     """Whether all series of a regression are back at the level before it.
 
-    The series with the largest change must be surely at the old level, within the smallest
-    change of interest, or better; no other series may be surely worse. The present is everything
-    since the last of the ``later`` shifts of a series, or else its newest ``RECENT`` positions. A
-    spread recovers only by a change point, a creep once the newest positions are at the level of
-    its anchor. ``once`` may have the comparisons of earlier nights.
+    The series with the largest change must be surely at the old level, within the smallest change
+    of interest, or better; no other series may be surely worse. The present level begins at the
+    last of the ``later`` shifts of a series; without one, it consists of the newest ``RECENT``
+    positions. A spread recovers only by a change point, a creep once the newest positions are at
+    the level of its anchor. ``once`` may have the comparisons of earlier nights.
     """
     kind = regression.kind
     if kind is RegressionKind.SPREAD:
@@ -85,7 +85,7 @@ def recovered(
 
 
 def _smallest(shift: Shift, settings: DetectSection) -> float:
-    """Return the smallest change that counts; for a creep, at most half of the reported one."""
+    """Return the smallest change that counts; for a creep, at most half of the creep threshold."""
     smallest = settings.smallest(shift.series.mode)
     return min(smallest, settings.creep / 2) if shift.kind is RegressionKind.CREEP else smallest
 

@@ -42,9 +42,9 @@ _SET_ASIDE = re.compile(r"\.\d+$")
 class ExperimentOutcome(BaseModel):
     """The outcome of an experiment about a regression, as its file stores it.
 
-    ``at`` is when the experiment ended; a continued or repeated experiment has another outcome.
-    ``environment`` is a rejection too: the machine changed, not the DBMS. ``minutes`` is the time
-    spent on ``blocks`` of runs.
+    ``at`` is when the experiment ended; an experiment that is continued or repeated gets a new
+    outcome. The verdict ``environment`` also rejects the regression: the machine changed, not the
+    DBMS. ``minutes`` is the time spent on ``blocks`` of runs.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -57,7 +57,7 @@ class ExperimentOutcome(BaseModel):
 
     @property
     def event(self) -> EventKind:
-        """The journal event that follows from this outcome, as confirmed or rejected."""
+        """The journal event that follows from this outcome, such as confirmed or rejected."""
         if self.verdict == "environment":
             return EventKind.REJECTED
         return EventKind(self.verdict)
@@ -91,7 +91,7 @@ def read_outcomes(results: Path) -> dict[str, ExperimentOutcome]:
 
 
 class RegressionRepository:
-    """All regressions and improvements of a results folder, with their states now."""
+    """All regressions and improvements of a results folder, with their present states."""
 
     def __init__(self, results: Path) -> None:
         self._results = results
@@ -121,7 +121,7 @@ class RegressionRepository:
         return dict(sorted(known.items(), key=lambda item: (item[1].regression.line, item[0])))
 
     def detection(self, at: datetime) -> Detected | None:
-        """Return the last detection, whatever its plan; None if there is none.
+        """Return the last detection, even of another plan; None if there is none.
 
         Raises UserError as :meth:`known` does.
         """
@@ -137,7 +137,7 @@ class RegressionRepository:
         return self.joined(read_detection_of(self._results, plan), at)
 
     def joined(self, detection: Detected, at: datetime) -> Detected:
-        """Return a detection whose regressions have their states of now."""
+        """Return a detection in which regressions have their current states."""
         known = known_regressions(self.events(at))
         stated = tuple(
             restated(one, known[one.fingerprint].regression) if one.fingerprint in known else one
@@ -150,7 +150,8 @@ class RegressionRepository:
 
         Due events are outcomes of experiments that the journal lacks, and expired acknowledgements.
         Raises UserError as :meth:`events` does, and for an event that the state of its regression
-        does not allow, as when another process has written meanwhile. Nothing is appended then.
+        does not allow, for example because another process has written to the journal in the
+        meantime. In these cases, nothing is appended.
         """
 
         def due(happened: list[Event]) -> list[Event]:
@@ -166,11 +167,11 @@ class RegressionRepository:
         self._journal.extend(due)
 
     def record_pending(self, at: datetime) -> None:
-        """Append what the journal lacks: outcomes of experiments, expiries."""
+        """Append what the journal lacks: outcomes of experiments, and expired acknowledgements."""
         self.record((), at)
 
     def _pending(self, happened: Sequence[Event], at: datetime) -> list[Event]:
-        """Return the outcomes and expiries that are not in the journal yet."""
+        """Return the events that the journal lacks: outcomes of experiments, and expiries."""
         known = known_regressions(happened)
         pending = []
         for name, outcome in read_outcomes(self._results).items():
@@ -199,5 +200,5 @@ def _event_of(name: str, outcome: ExperimentOutcome) -> Event:
 
 
 def _is_taken(regression: KnownRegression, name: str, outcome: ExperimentOutcome) -> bool:
-    """Whether the journal has this outcome already, whatever people decided since."""
+    """Whether the journal has this outcome already, even if people decided otherwise since."""
     return any(event.experiment == name and event.at == outcome.at for event in regression.events)

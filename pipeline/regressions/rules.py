@@ -13,8 +13,8 @@ from pipeline.regressions.counted import is_counted
 from pipeline.storage.series import Series
 
 NIGHTS = 30.0
-"""Nights a month in which every series gets a new position. The constant converts wrong issues a
-month into a threshold; lines that grow less often raise fewer alarms."""
+"""Assumed number of nights a month in which every series gets a new position. It converts the
+number of wrong issues a month into a threshold; lines that grow less often raise fewer alarms."""
 
 USUAL_ALARMS = 0.5
 """The largest ``alarms_per_1000`` derived from the budget. A setup with few series could afford
@@ -53,7 +53,7 @@ class Rules:
         self._rules = sorted(rules, key=lambda rule: specificity(rule.pattern))
 
     def unmuted(self, series: Sequence[Series]) -> list[Series]:
-        """Return the series that nobody has muted."""
+        """Return the series that are not muted."""
         return [one for one in series if not self.settings_of(one.key, len(series)).mute]
 
     def settings_of(self, key: SeriesKey, series: int) -> DetectionSettings:

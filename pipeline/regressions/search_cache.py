@@ -1,8 +1,8 @@
 """Results of earlier computations, so that a night computes only what has new values.
 
-A result is found by the digest of everything that it depends on: its inputs and the program code.
-So it equals what a new computation would return, and the file may be deleted at any time. What a
-night did not use is dropped.
+The key of a result is the digest of everything that it depends on: its inputs and the program code.
+A cached result therefore equals a newly computed one, and the file may be deleted at any time.
+Results that a night did not use are dropped.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def compute_anew(_parts: Parts, compute: Callable[[], Any]) -> Any:
 class SearchCache:
     """The cached results of searches in a results folder; without a folder, an empty cache.
 
-    Use :meth:`once` for each computation, then :meth:`save` once. Threads may compute at once.
-    ``inputs`` is the digest of all that the last detection depended on.
+    Use :meth:`once` for each computation, then :meth:`save` once. Several threads may compute at
+    the same time. ``inputs`` is the digest of all that the last detection depended on.
     """
 
     def __init__(self, results: Path | None = None) -> None:
@@ -50,7 +50,7 @@ class SearchCache:
         self._used: dict[str, Any] = {}
 
     def once(self, parts: Parts, compute: Callable[[], Any]) -> Any:
-        """Return the result of ``compute``, from the cache if one has equal ``parts``.
+        """Return the result of ``compute``, or a cached result that has equal ``parts``.
 
         ``parts`` begin with the name of the computation; its result consists of JSON values.
         """
@@ -77,7 +77,7 @@ class SearchCache:
 
 
 def digest_of_parts(*parts: str | bytes) -> str:
-    """Return a digest of several texts or bytes, which differs if one of them does."""
+    """Return a digest of several texts or bytes, which changes if one of them changes."""
     whole = hashlib.sha256()
     for part in parts:
         content = part if isinstance(part, bytes) else part.encode()
@@ -93,7 +93,7 @@ def _code() -> str:
 
 
 def _load(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the cached results; none if the file is missing, damaged or of other program code."""
+    """Return the cached results; none if the file is missing, damaged or of another version."""
     try:
         tree = json.loads(path.read_bytes())
         if tree["code"] == _code():

@@ -24,7 +24,7 @@ intervals from a normal approximation are clipped at this limit."""
 
 
 class KnownNoise(NamedTuple):
-    """The noise of a series as learned from other series; None where they do not show it.
+    """The noise of a series as learned from other series; None where that is impossible.
 
     ``shared`` is the noise of a single value, for short series. ``autocorrelation`` is the
     correlation between neighbouring nights.
@@ -35,7 +35,7 @@ class KnownNoise(NamedTuple):
 
 
 NOTHING_SHARED: KnownNoise = KnownNoise()
-"""Nothing is known from other series: a series is judged by its own noise."""
+"""Nothing is known from other series, so a series is judged by its own noise."""
 
 
 def detect_in(
@@ -135,8 +135,9 @@ def _shift(
 def first_possible(earliest: int, measured: Ints) -> int:
     """Return the earliest position that may be the first bad revision of a shift.
 
-    ``earliest`` is the first of the ascending ``measured`` positions that may be bad. Series of
-    other machines may have measured positions before it.
+    ``measured`` has the positions of the series in ascending order, ``earliest`` is the first of
+    them that may be bad. Positions between it and the previous measured one may be bad too, if only
+    series of other machines measured them.
     """
     at = int(np.searchsorted(measured, earliest))
     return int(measured[at - 1]) + 1 if at else earliest

@@ -12,7 +12,8 @@ from pipeline.storage.journal import Event, EventKind
 from pipeline.text.errors import UserError
 
 AS_MEASURED = None
-"""Marks a transition to the last measured state: confirmed or rejected, or else suspected."""
+"""Marks a transition back to the last measured state: confirmed or rejected; without one, to
+suspected."""
 
 _SUSPECTED, _CONFIRMED = RegressionState.SUSPECTED, RegressionState.CONFIRMED
 _REJECTED, _ACKNOWLEDGED = RegressionState.REJECTED, RegressionState.ACKNOWLEDGED
@@ -59,10 +60,10 @@ TRANSITIONS: Mapping[tuple[RegressionState, EventKind], RegressionState | None] 
 
 
 class Bounds(NamedTuple):
-    """The revisions between which a regression began: after ``before``, at the latest ``latest``.
+    """The revisions between which a regression began: after ``before``, ``latest`` at the latest.
 
-    ``earliest`` was the revision after ``before`` when the regression was found; revisions that are
-    measured later may lie between them.
+    ``earliest`` was the next revision after ``before`` when the regression was found. Revisions
+    measured since then may lie between these two.
     """
 
     before: str
@@ -101,7 +102,7 @@ class KnownRegression:
 
     @property
     def expires(self) -> date | None:
-        """The last day on which the regression's acknowledgement holds."""
+        """The last day on which the regression's acknowledgement is valid."""
         acknowledged = self.state is RegressionState.ACKNOWLEDGED
         return self.decided.expires if acknowledged and self.decided is not None else None
 
@@ -165,7 +166,7 @@ def restated(evidence: Regression, known: Regression) -> Regression:
 
 
 def known_regressions(events: Iterable[Event]) -> KnownRegressions:
-    """Return every regression in the journal, first detected first.
+    """Return every regression in the journal, in the order of detection.
 
     Events of regressions that were never found, such as mutes, are skipped. Raises UserError for an
     event that the state does not allow; only a manually edited journal can contain one.

@@ -25,11 +25,12 @@ from pipeline.text.units import plural
 from pipeline.workloads import find_family
 
 EVIDENCE = ("cpu_us/o", "cs/o", "rKB/o", "wKB/o", "instructions/o")
-"""The metrics beside a changed step, as ratios to the base: CPU, context switches, I/O."""
+"""The metrics shown as evidence next to a changed step, as ratios to the base: CPU, context
+switches, I/O."""
 
 _MOST_SETTINGS = 40
-"""Maximum number of rows in a table of changed settings; a longer one says how many it leaves
-out."""
+"""Maximum number of rows in a table of changed settings; a longer table states how many rows it
+leaves out."""
 
 
 class ArticleColumn(NamedTuple):

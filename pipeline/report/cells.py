@@ -9,7 +9,7 @@ from pipeline.model.metrics import METRICS, Direction
 from pipeline.report.grid import MISSING, TableCell, Tone
 
 RATIO_DECIMALS = 2
-"""The published decimals of relative values."""
+"""Number of decimals of relative values, as in the published reports."""
 
 PUBLISHED_DECIMALS = {
     "qps": 0,

@@ -17,10 +17,11 @@ from pipeline.text.units import plural, show_duration, show_figure, show_percent
 NO_NEWS = ("same", "not worse")
 
 _BLIND = 1.0
-"""Limit of the smallest visible change (relative): with 1.0, only a doubling would be visible."""
+"""A comparison shows nothing if its smallest visible relative change is at least this; 1.0 is a
+doubling."""
 
 MOST_SAME = 8
-"""Maximum number of visible unchanged figures in a pull request; further ones are folded."""
+"""Maximum number of unchanged figures that a pull request shows; further ones are folded."""
 
 MOST_FUNCTIONS = 5
 """Maximum number of functions of a changed step in a pull request: the largest parts of its
@@ -146,7 +147,7 @@ def as_markdown(comparison: TwoSideComparison) -> str:
 
 
 def _table(rows: Sequence[FigureVerdict]) -> list[str]:
-    """Return compared metrics as a markdown table; bold ones fail a gate."""
+    """Return compared metrics as a markdown table; those that ``--gate`` fails on are bold."""
     if not rows:
         return []
     lines = [f"| {' | '.join(_HEADS)} |", "| :--- | :--- | ---: | :---: | :--- | ---: | ---: |"]
@@ -227,7 +228,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _remarks(comparison: TwoSideComparison, growth: Sequence[str]) -> list[str]:
-    """Return remarks: how the comparison was measured, ``growth``, which changes it can miss."""
+    """Return remarks: how it was measured, the sentences in ``growth``, what it can miss."""
     ratio = f"Ratio is head / base; {directions(comparison.rows)}."
     found = [f"{ratio} {how_measured(comparison)}", *growth, *findings(comparison)]
     reach = [row.smallest_visible for row in comparison.rows if row.verdict == "undecided"]

@@ -20,7 +20,7 @@ MOST_FUNCTIONS = 10
 """Maximum number of listed functions, those with the largest increase."""
 
 LEAST_GAIN = 0.05
-"""The share of the largest increase below which a function is not listed."""
+"""A function is listed only if its increase is at least this share of the largest increase."""
 
 
 def explanation_markdown(explanation: Explanation) -> str:

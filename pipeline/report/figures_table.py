@@ -1,4 +1,4 @@
-"""The figures of a measured pull request as a table: both levels, the change, the verdict."""
+"""The figures of a measured pull request as a table: levels of base and head, change, verdict."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pipeline.text.markdown import cell
 from pipeline.text.units import plural, show_figure, show_percent
 
 DIGITS = 5
-"""Significant digits of a level: counted levels differ in the fourth."""
+"""Number of significant digits of a level; counted levels differ in the fourth digit."""
 
 _HEADS = ("step", "metric", "base", "head", "change", "interval", "verdict")
 
 
 def figures_table(measured: PullRequestRuns, rows: Sequence[FigureVerdict]) -> list[str]:
-    """Return the rows as lines of markdown, in their order; many unchanged ones are folded."""
+    """Return the rows as lines of markdown, in order; many unchanged rows are folded."""
     levels = {each.figure: each for each in measured.levels}
     same = [row for row in rows if row.verdict in NO_NEWS]
     folded = same if len(same) > MOST_SAME else []

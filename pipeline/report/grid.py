@@ -10,13 +10,13 @@ from pipeline.model.metrics import METRICS
 from pipeline.report.relative import Column
 
 MISSING = "-"
-"""The text of a value whose step was not measured or failed; never a number."""
+"""The text in place of a value if the step was not measured or failed."""
 
 SLA_SIGN = "!"
 """Marks a figure of a step that did not sustain its background rate."""
 
 MARK_SIGN = "*"
-"""Marks a figure of a step with a remark: still warming, drifting."""
+"""Marks a figure of a step that was not steady, for example still warming up."""
 
 MISSED_SIGN = "<"
 """Marks an achieved rate below its target."""
@@ -48,8 +48,9 @@ class GridRow(Frozen):
 class TableSection(Frozen):
     """The rows of a table below one row of headings.
 
-    ``of`` names what the rows share: their group, step or dbms. ``title`` is the line above the
-    heads, and ``stub`` is the head of the column with the rows' names; either may be empty.
+    ``of`` names what the rows share: their group, step or dbms. ``heads`` are the headings of the
+    columns. ``title`` is the line above the headings, and ``stub`` the heading of the column with
+    the rows' names; either may be empty.
     """
 
     of: str
@@ -66,9 +67,9 @@ class Grid(Frozen):
     them. ``base`` is the column that values were divided by, None for absolute values. ``columns``
     are the revisions of the table, in rows or columns. ``rows_are`` and ``sections_are`` are the
     kinds of rows and sections. ``names`` says whether the rows' names are in the first or in the
-    last column. ``legend`` explains heads, ``notes`` are the footnotes. With ``numbered``, heads
-    too long for their columns are replaced by col-N. ``decimals`` is the requested number of
-    decimals.
+    last column. ``legend`` explains headings, ``notes`` are the footnotes. With ``numbered``,
+    headings are printed as col-N, and the legend explains them. ``decimals`` is the requested
+    number of decimals.
     """
 
     title: str

@@ -38,7 +38,7 @@ MOST_NOTES = 50
 """Maximum number of annotations that GitHub accepts in one request."""
 
 LEAST_SHOWN = 0.0005
-"""Smallest loss that a title shows as the worst: less is 0.0 % after rounding."""
+"""Smallest loss that a title shows; a smaller one would be rounded to 0.0 %."""
 
 _WHAT_TO_DO = {
     PullRequestOutcome.PASSED: "There is nothing to do.",
@@ -72,7 +72,7 @@ _WHAT_TO_DO = {
         "more about the reason. This check does not block."
     ),
 }
-"""What the reader does next, by outcome."""
+"""What the reader should do next, by outcome."""
 
 _MACHINE_CHANGED = (
     "Base was measured twice, and the two differed although the code is the same. So nothing can "
@@ -80,15 +80,15 @@ _MACHINE_CHANGED = (
     "`/nightshift` to measure again, or `/nightshift mode=count`, which counts instructions "
     "instead of timing and is precise on a noisy machine. This check does not block."
 )
-"""What the reader does next where the machine changed."""
+"""What the reader should do next if the machine changed."""
 
 
 class MessageContext(NamedTuple):
-    """What the text shows beside the measurement; an empty field is left out.
+    """What the text shows in addition to the measurement; an empty field is left out.
 
     ``number`` is the number of the pull request. ``config`` is the path of the configuration file
-    in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the
-    workflow run that measured, ``trends`` the address of the site with older results.
+    in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the workflow
+    run that measured, ``trends`` the address of the site with older results.
     """
 
     number: int | None = None
@@ -98,7 +98,7 @@ class MessageContext(NamedTuple):
 
 
 NO_CONTEXT = MessageContext()
-"""A context for a text that shows nothing beside the measurement."""
+"""A context for a text that shows nothing but the measurement."""
 
 
 def message_of(
@@ -173,7 +173,10 @@ def message_while_waiting(state: WaitingState, sha: str, run_page: str = "") -> 
 
 
 def _links(context: MessageContext, *, graphs: bool = False) -> list[str]:
-    """Return the links to run and trends; ``graphs`` says that the run has flame graphs."""
+    """Return the links to the workflow run and to the trends.
+
+    ``graphs`` says that the run has flame graphs.
+    """
     parts = (
         "run, log, flame graphs and raw measurements" if graphs else "run, log and raw measurements"
     )
@@ -196,7 +199,7 @@ def _how(comparison: TwoSideComparison) -> str:
 
 
 def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
-    """Return the verdict on a pull request; it passes only if every metric is decided."""
+    """Return the outcome of a pull request; it has passed only if no metric is undecided."""
     if comparison.regressed:
         return PullRequestOutcome.REGRESSION
     rows = comparison.rows
@@ -205,7 +208,7 @@ def outcome_of(comparison: TwoSideComparison) -> PullRequestOutcome:
 
 
 def reproduction(measured: PullRequestRuns, comparison: TwoSideComparison, config: str = "") -> str:
-    """Return the command that measures the steps again that changed most.
+    """Return the command that measures again the steps that changed most.
 
     It runs in a clone of the repository that has both commits.
     """

@@ -19,7 +19,7 @@ class Column(Frozen):
 
 
 class TableRow(Frozen):
-    """One row of a table: a step with its values; None if it was not measured or failed."""
+    """One row of a table: a step, and its values, which are None where it failed or did not run."""
 
     step: str
     values: tuple[float | None, ...]
@@ -59,9 +59,9 @@ def absolute_table(
 ) -> Table:
     """Return the medians of a metric over the runs: steps by revisions.
 
-    Repetitions in which a step failed its SLA count only if it failed in all of them. Groups come
-    in the given order, then others in the order of appearance; the steps of a group come in the
-    order of appearance.
+    Repetitions in which a step failed its SLA count only if the step failed its SLA in all of them.
+    Groups come in the given order, then others in the order of appearance; the steps of a group
+    come in the order of appearance.
     """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     failed: dict[tuple[str, str], dict[str, list[float]]] = {}

@@ -34,8 +34,8 @@ class MeasuredSubject:
 
     ``title`` distinguishes it from the line's other subjects; ``name`` omits the number of clients.
     ``columns`` are the revisions with results. ``base`` is set if values were published relative to
-    it. ``metrics`` are those of an imported line; for a measured one they are unknown beforehand,
-    and empty.
+    it. ``metrics`` are those of an imported line; for a measured line they are not known
+    beforehand, and ``metrics`` is empty.
     """
 
     line: str
@@ -51,7 +51,7 @@ class MeasuredSubject:
     groups: tuple[str, ...] = GROUPS
     """the order of the groups; others follow"""
     caveats: tuple[str, ...] = ()
-    """why columns are not measured alike"""
+    """why columns are not fully comparable"""
 
     def tables(self, metrics: Sequence[str]) -> dict[str, Table]:
         """Return a table of each metric that has values."""
@@ -78,7 +78,7 @@ class MeasuredSubject:
         return SLA_SIGN * failed + MARK_SIGN * marked
 
     def notes(self) -> tuple[str, ...]:
-        """Return the footnotes: remarks about steps of revisions; equal ones once."""
+        """Return the footnotes: remarks on steps (equal ones combined), and caveats."""
         at: dict[tuple[str, str, str], list[str]] = {}
         for remark in self.remarks:
             footnotes = [(MARK_SIGN, mark) for mark in remark.marks]
@@ -230,7 +230,7 @@ def _chosen_subject(
 
 
 def _distinct(subjects: Sequence[MeasuredSubject]) -> list[MeasuredSubject]:
-    """Return subjects; where names repeat, their titles include the number of clients."""
+    """Return the subjects; where names are equal, titles include the number of clients."""
     names = [subject.name for subject in subjects]
     return [
         replace(
@@ -256,7 +256,8 @@ def _placed_otherwise(measured: Mapping[str, RunRow]) -> tuple[str, ...]:
 def _measured_on(row: RunRow) -> tuple[Sequence[int], Sequence[int]]:
     """Return the processors that serve clients, and those of the load generator.
 
-    How many more the background work has depends on the configuration.
+    The processors for background work are not compared, because the configuration decides how many
+    there are.
     """
     return row.pinning.get("server", ()), row.pinning.get("client", ())
 

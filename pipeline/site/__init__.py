@@ -1,4 +1,4 @@
-"""The site: the trends of all results, and the report of a night, without server and network."""
+"""The site: the trends of all results and the report of a night, readable without a server."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def policy(scripts: Iterable[str], loads: bool = False) -> str:
     """Return the page's content security policy: only our scripts, and no network.
 
     The policy holds even if a value reaches the page unescaped. With ``loads``, these scripts may
-    load other scripts, which are files beside the page.
+    load other scripts, which are files in the same folder as the page.
     """
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,4 +1,4 @@
-"""The data files of the site. They are scripts: a page opened from disk loads no other files."""
+"""The data files of the site, as scripts: a page opened from disk cannot load other files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def view_trend(
     places: Mapping[Place, str],
     functions: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the data of a trend that the page has from the start.
+    """Return the part of a trend's data that is in the page itself, not in data files.
 
     ``name`` is its name in links, ``folder`` the folder of its data files, ``places`` has the
     anchors of its steps on the report page, and ``functions`` the steps with series by function.
@@ -137,7 +137,7 @@ def _trend(trend: Trend, changes: ChangesByPlace) -> dict[str, Any]:
 
 
 def _change(trend: Trend, point: ShownChange) -> dict[str, Any]:
-    """Return a change point as JSON, with positions counted among the measured revisions."""
+    """Return a change point as JSON; its positions are indices of the measured revisions."""
     last = len(trend.positions) - 1
     at, earliest, latest = (
         min(bisect_left(trend.positions, position), last)

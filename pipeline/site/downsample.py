@@ -15,9 +15,9 @@ FEWEST = 4
 def thin(points: Points, most: int) -> list[Sequence[float]]:
     """Return at most ``most`` points of a line that look the same when drawn.
 
-    First, inner points of level stretches are removed. If there are still too many points, the line
-    is divided into stretches with equal numbers of points, and the minimum and maximum of each
-    stretch are kept at their places; the first and last point always are. This is the min-max
+    First, inner points of horizontal parts are removed. If there are still too many points, the
+    line is divided into parts with equal numbers of points, and the minimum and maximum of each
+    part are kept at their places. The first and the last point are always kept. This is the min-max
     aggregation of Jugel and others, "M4: a visualization-oriented time series data aggregation",
     VLDB 2014.
     """
@@ -32,7 +32,7 @@ def thin(points: Points, most: int) -> list[Sequence[float]]:
 
 
 def without_level(points: Points) -> list[Sequence[float]]:
-    """Return a line without points in the middle of level parts."""
+    """Return a line without the inner points of horizontal parts."""
     if len(points) < 3:
         return list(points)
     inner = (

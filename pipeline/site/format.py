@@ -38,7 +38,7 @@ def interval(shift: Shift) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Format a value with three significant digits, or all digits before the point."""
+    """Format a value with three significant digits, or with all digits of its integer part."""
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0:

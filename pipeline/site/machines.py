@@ -14,16 +14,16 @@ from pipeline.site.format import short
 from pipeline.site.trends import Floats, Trend, median
 
 MOST_RUNS = 5000
-"""Maximum number of runs in the chart of a machine, the newest."""
+"""Maximum number of runs in the chart of a machine; older runs are left out."""
 
 MOST_EVENTS = 100
-"""Maximum number of listed environment events, the newest."""
+"""Maximum number of listed environment events; older events are left out."""
 
 MOST_FIGURES = 3
-"""Maximum number of listed figures of an event, those that changed most."""
+"""Maximum number of listed figures of an event: those that changed most."""
 
 MOST_CONTROLS = 100
-"""Maximum number of listed pairs of equal binaries, those that differ most. On a branch, every
+"""Maximum number of listed pairs of equal binaries: those that differ most. On a branch, every
 commit that changes no program makes a pair."""
 
 
@@ -148,8 +148,8 @@ def _event(event: EnvironmentEvent) -> dict[str, Any]:
 def _ratios(levels: Floats, groups: Iterable[Sequence[int]]) -> Floats:
     """Return how much each run differs from the median of runs of the same binary.
 
-    ``levels`` are the values of steps by runs. Groups of one size are computed at once: a long line
-    has thousands.
+    ``levels`` are the values of steps by runs. Groups of the same size are computed together,
+    because a long line has thousands of groups.
     """
     by_size: dict[int, list[Sequence[int]]] = {}
     for group in groups:

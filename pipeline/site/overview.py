@@ -18,7 +18,7 @@ from pipeline.site.setups import LineSetup
 from pipeline.site.trends import Floats, Trend, median
 
 SPARK_POINTS = 60
-"""Maximum number of points of a small line: more than its width can show."""
+"""Maximum number of points of a sparkline: more than its width can show."""
 
 _LOOK_FIRST = (
     RegressionState.CONFIRMED,

@@ -16,10 +16,10 @@ MARK = '<meta name="generator" content="nightshift site">'
 """Marker of pages written by nightshift, so that no other file is overwritten."""
 
 NIGHT = "night.html"
-"""File name of the report of the last night, beside the first page of a site."""
+"""File name of the report of the last night, in the folder of the site's first page."""
 
 TABLES = "tables.html"
-"""File name of the tables of chosen columns, beside the first page of a site."""
+"""File name of the tables of chosen columns, in the folder of the site's first page."""
 
 _PACKAGE = "pipeline.site"
 _SHARED = ("elements", "chart", "revisions", "colours")
@@ -72,10 +72,11 @@ def render(
     loads: bool = False,
     **facts: Any,
 ) -> str:
-    """Fill a template to a whole page; all values are escaped.
+    """Render a template as a whole page; all values are escaped.
 
     ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
-    they read. With ``loads`` they may load other scripts, which are files beside the page.
+    they read. With ``loads`` they may load other scripts, which are files in the same folder as the
+    page.
     """
     library = _text("vendor/uplot/uPlot.iife.min.js")
     own = "\n".join(_text(f"scripts/{name}.js") for name in (*_SHARED, *scripts))
@@ -95,7 +96,7 @@ def render(
 
 
 def render_part(template: str, **facts: Any) -> Markup:
-    """Fill a template to a part of a page."""
+    """Render a template as a part of a page."""
     return Markup(_environment().get_template(template).render(facts))  # noqa: S704 # Escaped there.
 
 

@@ -71,7 +71,7 @@ SHOWN_METRICS = (
     "steal",
     "errors",
 )
-"""The metrics beside the charts, in column order."""
+"""The metrics shown next to the charts, in column order."""
 
 
 class LineSetup(NamedTuple):
@@ -110,7 +110,7 @@ class LineSetup(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The text that tells this setup from the others of its line."""
+        """The text that distinguishes this setup from the others of its line."""
         if self.config == PUBLISHED:
             return f"{self.workload}, imported, {self.machine_class}"
         return (

@@ -77,9 +77,9 @@ class Trend:
         return median(spread)
 
     def dates(self) -> tuple[list[datetime], bool]:
-        """Return a time for each revision: its own, or when it was first measured.
+        """Return a time for each revision, and whether it is the time of the revision itself.
 
-        If the time of any revision is unknown, the times are those of the first measurements.
+        If the time of any revision is unknown, all times are those of the first measurements.
         """
         made = [revision.at for revision in self.revisions if revision.at is not None]
         if len(made) == len(self.revisions):
@@ -101,7 +101,7 @@ def median(values: Floats) -> Floats:
 
 
 def kept_metrics(lines: Iterable[Line]) -> tuple[str, ...]:
-    """Return which metrics are read for some lines, in the order of display."""
+    """Return the metrics to read for the given lines, in the order of display."""
     imported = (metric for line in lines for metric in line.metrics)
     return tuple(dict.fromkeys((*KEPT_METRICS, *imported)))
 

@@ -61,10 +61,10 @@ def write_site(
 ) -> Path:
     """Write the site of a plan into ``folder`` and return its first page.
 
-    ``detected`` is what the last detection found, ``known`` the regressions of the store, ``night``
-    the report, ``now`` the time with its zone. ``issues`` are the files of regressions by
-    fingerprint, for links. ``events`` are changes of the machines, the newest first.
-    ``explanations`` are the explained regressions, each with a page of its own. ``tables`` are the
+    ``detected`` is the result of the last detection, ``known`` has all known regressions, ``night``
+    is the data of the report, ``now`` the time with its zone. ``issues`` are the files of
+    regressions by fingerprint, for links. ``events`` are changes of the machines, the newest first.
+    ``explanations`` are the explained regressions, each of which gets a page. ``tables`` are the
     tables of chosen columns, which share one page.
 
     The data are written to a new folder, then the new pages replace the old ones, then the old data
@@ -136,7 +136,7 @@ def _write_data(
 ) -> dict[str, Any]:
     """Write the data files of the site; return the data that is in the page itself.
 
-    One trend after the other, so that only one is in memory.
+    Trends are written one after the other, so that only one is in memory.
     """
     changes = changes_at(detected.regressions)
     anchors, names = Anchors(), Anchors()

@@ -26,7 +26,7 @@ KINDS: AdapterRegistry[Maker] = AdapterRegistry(
     },
     lambda maker: maker,
 )
-"""The constructor of each kind of source, called with coordinates and cache; new kinds go here."""
+"""The constructor of each kind of source, called with coordinates and cache; add new kinds here."""
 
 
 def subject_of(revision: Revision, cache: Path) -> str:

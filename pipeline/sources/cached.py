@@ -35,7 +35,7 @@ class CachedVersions:
     """A source whose list of versions is kept in a file for some time.
 
     A list younger than ``max_age`` seconds comes from the file. An older one is downloaded again;
-    if the source is unreachable, the old list serves with a warning. The wrapped source downloads
+    if the source is unreachable, the old list is used, with a warning. The wrapped source downloads
     archives and has its own cache for them. ``clock`` returns the seconds since the epoch.
     """
 
@@ -66,13 +66,13 @@ class CachedVersions:
             if remembered is None:
                 raise
             when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(remembered.at))
-            log.warning("%s; using its list of versions from %s UTC instead", error, when)
+            log.warning("%s; using the list of versions saved at %s UTC instead", error, when)
             return remembered.versions
         self._write(RememberedVersions(at=self._clock(), versions=versions))
         return versions
 
     def fetch(self, version: str, cache: Path) -> Fetched:
-        """Download a version from the source itself."""
+        """Download a version from the wrapped source."""
         return self._source.fetch(version, cache)
 
     def _read(self) -> RememberedVersions | None:

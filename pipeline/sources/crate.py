@@ -85,7 +85,7 @@ class CrateSource:
         if file is None:
             raise UserError(
                 f"the versions of {self._crate} cannot be listed: cargo's configuration replaces "
-                "the registry with a source without a list of versions; remove the replacement"
+                "the registry with a source that has no list of versions; remove the replacement"
             )
         lines = file.read_bytes()[_INDEX_HEADER:].split(b"\0")[2::2]
         try:

@@ -42,7 +42,7 @@ class GitBranch:
         branch = f"refs/heads/{self._branch}" if self._branch else "HEAD"
         if not self._mirror.knows(branch):
             what = f"branch {self._branch}" if self._branch else "default branch"
-            raise UserError(f"{self._address} has no {what}")
+            raise UserError(f"{self._address} has no {what}; choose another branch")
         listed = self._mirror.ask(
             "log", "--first-parent", "--reverse", "--format=%H %ct", branch, "--"
         )

@@ -69,7 +69,7 @@ def parse_versions(metadata: bytes) -> tuple[str, ...]:
     XML file into a huge one.
     """
     if b"<!" in metadata.replace(b"<!--", b""):
-        raise DamagedError("its metadata declares a document type")
+        raise DamagedError("its metadata contains a document type declaration")
     try:
         root = ElementTree.fromstring(metadata)  # noqa: S314 - no declarations left
     except ElementTree.ParseError as error:

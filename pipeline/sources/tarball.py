@@ -73,5 +73,5 @@ def linked_versions(page: bytes, named: str) -> tuple[str, ...]:
     matches = (form.fullmatch(PurePosixPath(path).name) for path in links)
     found = {match[1] for match in matches if match}
     if not found:
-        raise DamagedError("its page names no version")
+        raise DamagedError("its download page lists no versions")
     return tuple(sorted(found, key=lambda version: [int(part) for part in version.split(".")]))

@@ -19,7 +19,8 @@ from pipeline.sources.base.git import knows_commit, run_git
 from pipeline.text.errors import UserError
 
 _COMPILED = (".o", ".lo", ".la", ".a", ".so", ".gcda", ".gcno")
-"""Suffixes of compiler output; make would reuse it, although other options made it."""
+"""Suffixes of compiler output; make would reuse such files, although they were built with other
+options."""
 
 _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
 """Files and folders of version control systems."""
@@ -28,7 +29,7 @@ _HISTORIES = (".git", ".hg", ".svn", ".fslckout", "_FOSSIL_")
 class SourceTree:
     """A folder of source code; its only version is the hash of its content.
 
-    ``coordinates`` are the folder, then optionally ``#`` and the path in it of a part to leave out.
+    ``coordinates`` are the folder, then optionally ``#`` and a path in the folder to leave out.
     """
 
     name = "tree"
@@ -48,8 +49,8 @@ class SourceTree:
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Write the files of the folder to a tar file.
 
-        Raises UserError if the content no longer has the hash ``version``: the measured state must
-        be the named one.
+        Raises UserError if the content no longer has the hash ``version``: only the code that
+        ``version`` names may be measured.
         """
         cache.mkdir(parents=True, exist_ok=True)
         path = cache / f"tree-{version[:16]}.{os.getpid()}.tar"

@@ -5,8 +5,8 @@ are raw: the load generator's output, the probes' samples, the server's settings
 manifest has the SHA-256 of every other member. A bundle appears under its name only when it is
 complete and synced to the disk.
 
-A disturbed run that is repeated leaves a bundle named ``<run id>.disturbed-1.tar.zst``. Such an
-attempt is kept and transferred as other bundles, and does not count as a run.
+A disturbed run that is repeated leaves a bundle named ``<run id>.disturbed-1.tar.zst``. The bundle
+of such an attempt is kept and transferred like any other, but does not count as a run.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def bundle_path(folder: Path, run_id: str) -> Path:
 
 
 def list_bundles(folder: Path) -> Iterator[Path]:
-    """Yield the complete bundles of a folder, by name, without those of repeated attempts."""
+    """Yield the complete bundles of a folder, by name, without those of disturbed attempts."""
     yield from (path for path in list_all(folder) if _ATTEMPT.search(path.name) is None)
 
 
 def list_all(folder: Path) -> Iterator[Path]:
-    """Yield all bundles of a folder, by name, with those of disturbed attempts."""
+    """Yield all bundles of a folder, by name, including those of disturbed attempts."""
     yield from sorted(folder.glob(f"*{SUFFIX}"))
 
 
@@ -202,8 +202,8 @@ def read_bundle(path: Path) -> Bundle:
 def read_manifest(path: Path) -> Manifest:
     """Read only the manifest of a bundle, without verifying its other files.
 
-    Raises DamagedBundleError if the manifest is unreadable or invalid, as in a bundle of a newer
-    nightshift.
+    Raises DamagedBundleError if the manifest is unreadable or invalid, for example in a bundle of a
+    newer nightshift.
     """
     try:
         with (

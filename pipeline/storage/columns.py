@@ -30,7 +30,7 @@ _WRITTEN_AGAIN = 0.02
 runs from the store costs less than writing the runs of five years."""
 
 _AT_ONCE = 200_000
-"""Rows to convert at once, some ten megabytes as Python objects."""
+"""Number of rows to convert together, some ten megabytes as Python objects."""
 
 
 class _Setup(NamedTuple):
@@ -253,7 +253,7 @@ def _runs(
 
 
 def _calm(positions: Ints, disturbed: Mask) -> Mask:
-    """Return which values count: disturbed ones only if there is no undisturbed one."""
+    """Return which values count: disturbed ones only at positions without an undisturbed one."""
     if not disturbed.any():
         return ~disturbed
     return ~(disturbed & np.isin(positions, positions[~disturbed]))

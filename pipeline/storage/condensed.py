@@ -2,8 +2,8 @@
 
 A condensed bundle has the manifest, the results of each step as they are in the store, and the
 small members that explanations compare. The store gets the same figures from a condensed bundle, so
-detection, tables and a rebuild give the same results as before. Only the charts over time within a
-step are lost.
+detection, tables and a rebuild give the same results as with full bundles. Only the charts over
+time within a step are lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEPT = (SETTINGS_MEMBER, "plans.txt")
 """Members of a bundle that its condensed form keeps."""
 
 _KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
-"""Ends of the names of members of a step that the condensed form keeps: profiles and counts."""
+"""Endings of the names of a step's files that the condensed form keeps: profiles and counts."""
 
 
 def is_condensed(files: Mapping[str, object]) -> bool:

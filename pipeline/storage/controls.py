@@ -28,7 +28,7 @@ class ControlRow(NamedTuple):
 
     ``machine`` is the fingerprint of the machine. ``build_hash`` identifies the program:
     measurements of different programs belong to different controls. ``disturbed`` says that
-    something else used the machine meanwhile.
+    something else used the machine during the step.
     """
 
     run_id: str

@@ -36,34 +36,36 @@ _NEWER = (
 )
 
 _PATIENCE = 120
-"""Seconds to wait for another writer of a SQLite store, which holds it for one bundle or a
-migration."""
+"""Seconds to wait for another writer of a SQLite store. A writer locks the store while it writes
+one bundle or migrates the schema."""
 
 _WRITES = "nightshift_writes"
-"""The name of the execution option that marks a connection whose transactions write."""
+"""The name of SQLAlchemy's execution option that marks a connection whose transactions write."""
 
 _LOCK = 0x6E696768
-"""The key of PostgreSQL's advisory lock for writers; its scope is the database."""
+"""The key of the advisory lock that writers take in PostgreSQL; it locks one database, not the
+server."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String))
 """The table in which Alembic keeps the schema's revision."""
 
 _OPENED: WeakSet[Engine] = WeakSet()
-"""The engines of this process."""
+"""The engines that this process has opened, for :func:`close_stores`."""
 
 
 @atexit.register
 def close_stores() -> None:
-    """Close the connections of this process to all stores.
+    """Close all connections of this process to stores.
 
-    The last connection to a SQLite store moves the store's log into its file.
+    When the last connection to a SQLite store closes, SQLite moves the write-ahead log into the
+    database file.
     """
     for engine in list(_OPENED):
         engine.dispose()
 
 
 def open_store(url: str, *, migrate: bool = True) -> Engine:
-    """Open the store at ``url``. It is created or migrated to the newest schema if needed.
+    """Open the store at ``url``; create it or migrate it to the newest schema if needed.
 
     Without ``migrate`` the schema stays unchanged; :func:`is_newest` checks it. A SQLite store with
     the newest schema is readable in a read-only folder. Raises UserError if the store cannot be
@@ -189,9 +191,9 @@ def _accept_read_only(
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     """Switch a SQLite connection to write-ahead logging and enforced foreign keys.
 
-    Foreign keys are off in SQLite by default. The driver's own transactions are switched off: it
-    begins none before statements that create or drop tables, so a killed migration or rebuild would
-    leave only some of the tables.
+    Foreign keys are off in SQLite by default. The driver's own handling of transactions is switched
+    off, because it begins none before statements that create or drop tables: a killed migration or
+    rebuild would leave only some of the tables.
     """
     connection.isolation_level = None
     for pragma in (

@@ -12,7 +12,7 @@ from pipeline.storage.selection import listed_in, of_steps
 
 
 class FunctionRange(NamedTuple):
-    """The lowest and the highest instructions of one function over many runs of a step."""
+    """The lowest and the highest instruction count of one function over many runs of a step."""
 
     step: str
     function: int
@@ -34,9 +34,9 @@ class StoredFunctionCost(NamedTuple):
 
 
 def function_ranges(engine: Engine, cells: Sequence[str]) -> list[FunctionRange]:
-    """Return the functions of every counted step of some cells, by step and name.
+    """Return the range of every function in the counted steps of some cells, by step and name.
 
-    The store has a function of a step only where it executes at least LEAST_SHARE of the step's
+    The store has a function only in runs in which it executed at least LEAST_SHARE of the step's
     instructions, so a function may have fewer runs than its step.
     """
     # Grouped by ids, and the names joined afterwards: twice as fast over millions of rows.
@@ -77,7 +77,7 @@ def function_ranges(engine: Engine, cells: Sequence[str]) -> list[FunctionRange]
 def function_costs(
     engine: Engine, cells: Sequence[str], functions: Sequence[int]
 ) -> list[StoredFunctionCost]:
-    """Return the instructions of some functions in all runs of some cells."""
+    """Return the instructions per operation of some functions in all runs of some cells."""
     wanted = listed_in(
         of_steps(
             select(

@@ -58,7 +58,7 @@ def imported_lines(engine: Engine) -> tuple[Line, ...]:
 
 
 def imported_orders(engine: Engine, line: str) -> dict[str, tuple[int, ...]]:
-    """Return the place of each revision of an imported line, by its label."""
+    """Return the sort key of each revision on an imported line, by the revision's label."""
     wanted = select(run.c.revision, run.c.revision_order).where(run.c.line == line)
     with engine.connect() as connection:
         return {label: tuple(order) for label, order in connection.execute(wanted)}

@@ -29,13 +29,13 @@ from pipeline.storage.bundle import VALUES_MEMBER, bundle_path, read_bundle, wri
 from pipeline.text.errors import UserError
 
 FAMILY = "published"
-"""The name of the workload family, the build options and the configuration of imported results."""
+"""The name that imported results have as workload family, build options and configuration."""
 
 BASE = "base"
-"""The workload's option that names the base of relative values."""
+"""The option of an imported workload that names the base revision of relative values."""
 
 Order = tuple[int, ...]
-"""The place of an imported revision on its line, as :class:`pipeline.model.Revision` has it."""
+"""The sort key of a revision on its line, as ``order`` of :class:`pipeline.model.Revision`."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ImportedRun:
 class ImportedSetup:
     """The machine, workload and configuration of imported runs; empty where unknown.
 
-    ``base`` is the base of relative values, ``source`` the origin of the results.
+    ``base`` is the base revision of relative values, ``source`` the origin of the results.
     """
 
     line: str
@@ -80,10 +80,10 @@ def write_imported(
 ) -> list[Path]:
     """Write a bundle for each imported run; return the paths of the new ones.
 
-    ``known`` has the places of the revisions that are already on the line. New revisions get places
-    in the order of ``runs`` (:func:`orders_of`). ``at`` is the time of runs without a time of their
-    own. A run that was already imported is skipped. Raises UserError if such a run was imported
-    with other values.
+    ``known`` has the sort keys of the revisions that are already on the line. New revisions get
+    sort keys in the order of ``runs`` (:func:`orders_of`). ``at`` is the time of runs whose
+    ``measured_at`` is unknown. A run that was already imported is skipped. Raises UserError if such
+    a run was imported with other values.
     """
     labels = list(dict.fromkeys(run.revision for run in runs))
     orders = orders_of(labels, known)
@@ -105,10 +105,11 @@ def write_imported(
 
 
 def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Order]:
-    """Return the place of each imported label on its line; new labels are placed beside known ones.
+    """Return the sort key of each imported label on its line; new labels sort next to known ones.
 
-    A new label comes directly after the previous label that is known. Without one it comes directly
-    before the next known label, and without any known label at the end of the line.
+    A new label is sorted directly after the nearest known label before it in ``labels``. Without
+    one it is sorted directly before the next known label, and without any known label at the end of
+    the line.
     """
     found = {label: known[label] for label in labels if label in known}
     line = sorted(known.values())
@@ -124,7 +125,7 @@ def orders_of(labels: Sequence[str], known: Mapping[str, Order]) -> dict[str, Or
 
 
 def _between(before: Sequence[Order], after: Sequence[Order], count: int) -> list[Order]:
-    """Return ``count`` orders that sort after all of ``before`` and before all of ``after``."""
+    """Return ``count`` sort keys after all of ``before`` and before all of ``after``."""
     if not after:
         start, stem = (before[-1][0] + 1 if before else 0), Order()
     elif not before:

@@ -49,7 +49,7 @@ from pipeline.workloads import find_family
 from pipeline.workloads.base import Family, UnknownStepError
 
 _NOT_STORABLE = (DataError, IntegrityError, OverflowError, UnicodeError)
-"""Database errors that are caused by the content of one bundle, not by the database."""
+"""Errors of a write to the database whose cause is the content of one bundle, not the database."""
 
 
 @dataclass
@@ -67,8 +67,8 @@ def ingest(
 ) -> IngestReport:
     """Ingest every bundle that the store does not have yet.
 
-    Damaged and newer bundles are refused individually and do not stop the others. Calls
-    ``progress`` once for each bundle. Raises UserError if the database fails.
+    Damaged bundles, and bundles of a newer nightshift, are refused and do not stop the others.
+    Calls ``progress`` once for each bundle. Raises UserError if the database fails.
     """
     report = IngestReport()
     try:
@@ -114,12 +114,15 @@ def _take(writer: Writer, path: Path, report: IngestReport) -> None:
 
 
 def check_bundle(path: Path) -> tuple[Bundle, Settings | None, list[StepValues]]:
-    """Read a bundle, its settings and its steps. Raises BundleError if it cannot be used."""
+    """Read a bundle, and parse its settings and steps. Raises BundleError if it cannot be used."""
     return parse_bundle(path, read_bundle(path))
 
 
 def parse_bundle(path: Path, bundle: Bundle) -> tuple[Bundle, Settings | None, list[StepValues]]:
-    """Parse the steps of a bundle that was read from a path, and check them."""
+    """Parse the settings and steps of a bundle that was read from ``path``.
+
+    Raises BundleError if they are invalid, or if a newer nightshift wrote them.
+    """
     try:
         return bundle, _settings(bundle), list(steps_of(bundle))
     except UnknownStepError as error:
@@ -130,7 +133,7 @@ def parse_bundle(path: Path, bundle: Bundle) -> tuple[Bundle, Settings | None, l
         # Complete and verified, but not in this version of the layout.
         raise DamagedBundleError(path, f"cannot be parsed: {first_line(error)}") from error
     except RecursionError as error:
-        raise DamagedBundleError(path, "cannot be understood: it is nested too deep") from error
+        raise DamagedBundleError(path, "cannot be understood: it is nested too deeply") from error
 
 
 def _settings(bundle: Bundle) -> dict[str, str] | None:
@@ -140,7 +143,7 @@ def _settings(bundle: Bundle) -> dict[str, str] | None:
     settings = dict(json.loads(raw))
     for name, value in settings.items():
         if not isinstance(value, str):
-            raise ValueError(f"the setting {name} is not a text")
+            raise ValueError(f"the setting {name} is not a string")
     return settings
 
 
@@ -148,7 +151,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
     """Yield every step of a bundle with its metrics.
 
     Raises UnknownStepError for a step of a newer nightshift, and AttributeError, KeyError,
-    TypeError or ValueError for a bundle that does not fit this version of the layout.
+    TypeError or ValueError for a bundle whose content this version cannot parse.
     """
     manifest = bundle.manifest
     if manifest.origin is Origin.IMPORTED:
@@ -204,7 +207,7 @@ def steps_of(bundle: Bundle) -> Iterator[StepValues]:
 
 
 def counts_of(path: Path) -> dict[str, StepCounts]:
-    """Return the instruction costs of every counted step of a bundle, by name of the step."""
+    """Return the instruction costs of every counted step of a bundle, by step name."""
     bundle = read_bundle(path)
     try:
         return {
@@ -219,7 +222,7 @@ def counts_of(path: Path) -> dict[str, StepCounts]:
 def step_counts(bundle: Bundle, record: StepRecord) -> StepCounts:
     """Return how many instructions a step of a counted run costs per operation.
 
-    Raises KeyError if the bundle lacks the figures, ValueError if they are not valid.
+    Raises KeyError if the bundle has no counts for the step, ValueError if they are invalid.
     """
     return StepCounts.model_validate_json(bundle.files[f"{record.folder}/{COUNTS_MEMBER}"])
 
@@ -254,7 +257,7 @@ def measurements(
     database_bytes: int | None = None,
     memory_bytes: int = 0,
 ) -> dict[str, float]:
-    """Return every metric that the output and the samples of a step allow, by name.
+    """Return every metric that can be computed from the output and samples of a step, by name.
 
     The definitions are those of the Small Datum reports; see docs/reference/metrics.md.
 

@@ -1,7 +1,7 @@
 """The journal: the log of decisions by people and outcomes of experiments about regressions.
 
-An append-only file with one JSON object a line, ``results/journal.jsonl``. Bundles and journal are
-the primary data: the states of regressions are derived from the journal.
+The journal is an append-only file, ``results/journal.jsonl``, with one JSON object a line. Bundles
+and journal are the primary data: the states of regressions are derived from the journal.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Event(Frozen):
     ``experiment`` is the name of the experiment's folder, ``blocks`` the number of measured blocks
     and ``minutes`` the time spent; ``reason`` says whether a rejection was due to noise or the
     environment. ``recovery`` is the fingerprint of the improvement that resolved a regression.
-    ``culprit`` is the result of a bisection that found one. ``expires`` is the last day of an
+    ``culprit`` is the culprit that a bisection found. ``expires`` is the last day of an
     acknowledgement or a mute.
     """
 
@@ -79,7 +79,7 @@ class Event(Frozen):
 
 
 def now() -> datetime:
-    """Return the present time for a new journal event."""
+    """Return the present time (UTC) for a new event of the journal."""
     return datetime.now(UTC)
 
 
@@ -102,7 +102,7 @@ class Journal(Appended[Event]):
 
 
 def mutes(events: Sequence[Event], today: date) -> dict[str, Event]:
-    """Return the mutes that hold on a day, by fingerprint."""
+    """Return the mutes that are in force on a day, by fingerprint."""
     held: dict[str, Event] = {}
     for event in events:
         if event.event is EventKind.MUTED:

@@ -24,7 +24,7 @@ from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 class MeasurementRow(NamedTuple):
     """One measurement with its run, revision, machine and step.
 
-    ``disturbed`` says that something else used the machine meanwhile.
+    ``disturbed`` is true if something else used the machine during the step.
     """
 
     target: str
@@ -65,9 +65,9 @@ def rows(
     metrics: Sequence[str] | None = None,
     line: str | None = None,
 ) -> Iterator[MeasurementRow]:
-    """Yield measurements in the order of runs and steps. A filter that is None selects all.
+    """Yield measurements in the order of runs and steps. A filter that is None selects everything.
 
-    ``cells`` are keys; ``line`` is the line of imported runs.
+    ``cells`` are keys of cells; ``line`` is the name of an imported line.
     """
     wanted = (
         select(

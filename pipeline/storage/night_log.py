@@ -1,6 +1,6 @@
 """The record of nights: one line for each night with its outcome.
 
-An append-only file with one JSON object a line, ``results/nights.jsonl``, as the journal. It
+The record is an append-only file, ``results/nights.jsonl``, with one JSON object a line. It
 describes the pipeline, not a DBMS.
 """
 
@@ -69,10 +69,10 @@ class Nights(Appended[Night]):
 
 
 def events_of_night(night: Night, events: Iterable[Event]) -> dict[EventKind, set[str]]:
-    """Return the fingerprints of regressions that a night suspected, and that it confirmed.
+    """Return the fingerprints of the regressions that a night suspected or confirmed, by event.
 
-    ``events`` are those of the journal. A known regression that gets more series or another place
-    does not count as suspected again. Improvements are not included.
+    ``events`` are those of the journal. A known regression is not suspected again when more series
+    join it or its range of revisions changes. Improvements are not included.
     """
     reported: dict[EventKind, set[str]] = {EventKind.FOUND: set(), EventKind.CONFIRMED: set()}
     worse: dict[str, bool] = {}

@@ -1,7 +1,7 @@
-"""The connection to a store on PostgreSQL: it ends if the server stays silent.
+"""The connection to a store on PostgreSQL, closed when the server sends nothing for too long.
 
-A server that a signal has stopped, or that a firewall hides, neither answers nor closes its
-connections. Without a deadline a verb would wait for it for ever.
+A server that is stopped by a signal or cut off by a firewall neither answers nor closes its
+connections. Without a timeout a command would wait for it forever.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ CONNECT = 20
 """Seconds to wait for a new connection, unless the address of the store has ``connect_timeout``."""
 
 SILENCE = 120.0
-"""Seconds to wait for the next bytes of an answer: as long as for another writer of a SQLite store.
-A server that works on a long answer sends it in parts; one that holds a lock for another process
-sends nothing."""
+"""Seconds to wait for the next bytes of an answer: the same as for another writer of a SQLite
+store. A server sends a long answer in parts; it sends nothing while a query waits for a lock."""
 
 Result = TypeVar("Result")
 
 _Steps = Generator[Any, Any, Result]
-"""The driver's steps of a request: each says what it waits for, and is sent what is ready."""
+"""A request as a generator of psycopg: it yields what it waits for, and is sent what is ready."""
 
 
 class SilentServerError(psycopg.OperationalError):
@@ -34,10 +33,10 @@ class SilentServerError(psycopg.OperationalError):
 
 
 class StoreConnection(psycopg.Connection[Any]):
-    """A connection that waits at most ``SILENCE`` seconds for a sign of its server."""
+    """A connection that waits at most ``SILENCE`` seconds for data from its server."""
 
     def wait(self, gen: _Steps[Result], *args: Any, **options: Any) -> Result:
-        """Carry out a request; close the connection and raise SilentServerError after silence."""
+        """Run a request. Raises SilentServerError and closes the connection after a timeout."""
         try:
             return super().wait(_heard(gen), *args, **options)
         except SilentServerError:
@@ -49,7 +48,7 @@ class StoreConnection(psycopg.Connection[Any]):
 def connect(
     _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
 ) -> StoreConnection:
-    """Open a connection to the server of a store: SQLAlchemy's event ``do_connect``."""
+    """Open a connection to a store's server; called for SQLAlchemy's event ``do_connect``."""
     options.setdefault("connect_timeout", CONNECT)
     return StoreConnection.connect(*arguments, **options)
 
@@ -57,7 +56,7 @@ def connect(
 def explain(context: ExceptionContext) -> None:
     """Raise a UserError that says what to do, if the server of a store failed.
 
-    It is SQLAlchemy's event ``handle_error``.
+    Called for SQLAlchemy's event ``handle_error``.
     """
     cause = context.original_exception
     if not isinstance(cause, psycopg.OperationalError) or context.engine is None:
@@ -65,13 +64,13 @@ def explain(context: ExceptionContext) -> None:
     shown = context.engine.url.render_as_string(hide_password=True)
     what = "cannot be opened" if context.connection is None else "failed"
     raise UserError(
-        f"the store {shown} {what} ({first_line(cause)}); see that its server runs and can be "
-        "reached, then run the same command again: all results are kept"
+        f"the store {shown} {what} ({first_line(cause)}); check that its server runs and is "
+        "reachable, then run the same command again: all results are kept"
     ) from cause
 
 
 def _heard(steps: _Steps[Result]) -> _Steps[Result]:
-    """Yield the steps of a request, until the server is silent for too long."""
+    """Yield from a request. Raises SilentServerError after ``SILENCE`` seconds without data."""
     heard = time.monotonic()
     try:
         wanted = next(steps)
@@ -81,8 +80,8 @@ def _heard(steps: _Steps[Result]) -> _Steps[Result]:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENCE:
                 raise SilentServerError(
-                    f"no answer for {SILENCE:.0f} s: it is stopped, out of reach, or busy for "
-                    "another process"
+                    f"no answer for {SILENCE:.0f} s: the server is stopped or unreachable, or "
+                    "waits for a lock of another process"
                 )
             wanted = steps.send(ready)
     except StopIteration as ended:

@@ -36,7 +36,7 @@ _BEFORE = ("step", "group", "metric")
 class PublishedTable:
     """A published table: its heading, its steps in order, and the value of each cell.
 
-    ``base`` is the base of relative values; empty for a table of absolute ones.
+    ``base`` is the base version of relative values; empty for a table of absolute values.
     """
 
     heading: Mapping[str, str]
@@ -48,7 +48,7 @@ class PublishedTable:
 
 
 def base_of(workload: Workload) -> str:
-    """Return which revision an imported table's values are relative to; empty for absolute ones."""
+    """Return the base revision of an imported table's relative values; empty if it has none."""
     return str(workload.options.get(BASE, ""))
 
 
@@ -141,10 +141,11 @@ def import_published(
     at: datetime,
     known: Mapping[str, Order] = MappingProxyType({}),
 ) -> list[Path]:
-    """Write one bundle for each version in a published table; return the new ones.
+    """Write one bundle for each version in a published table; return the paths of new bundles.
 
-    ``line`` is the name of the line of the versions, ``known`` the versions that are already on it,
-    ``at`` the time of a table without a date. Raises UserError as :func:`write_imported` does.
+    ``line`` is the name of the line of the versions, ``known`` has the sort keys of those already
+    on it, and ``at`` is the time of a table without a date. Raises UserError as
+    :func:`write_imported` does.
     """
     targets = _targets(table, target)
     heading = table.heading
@@ -168,7 +169,7 @@ def import_published(
 
 
 def _targets(table: PublishedTable, target: str) -> dict[str, str]:
-    """Return the DBMS of each version in a table: the given one, or that of the table."""
+    """Return the DBMS of each version in a table: ``target`` if given, else as the table says."""
     if target:
         return dict.fromkeys(table.versions, target)
     listed = table.heading.get("column-targets")
@@ -181,7 +182,9 @@ def _targets(table: PublishedTable, target: str) -> dict[str, str]:
     by_version = {version.strip(): of.strip() for version, _, of in pairs}
     missing = [version for version in table.versions if version not in by_version]
     if missing:
-        raise UserError(f"column-targets does not name the DBMS of {missing[0]}; add it")
+        raise UserError(
+            f"the line `# column-targets:` does not name the DBMS of {missing[0]}; add it"
+        )
     return by_version
 
 

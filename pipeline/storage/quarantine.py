@@ -1,10 +1,10 @@
 """The quarantine: a folder for bundles that cannot be used, with a note that says why.
 
-``results/quarantine`` has every bundle that was moved there and, beside it, ``NAME.json``: the
-reason, and how to put the bundle back. A bundle that this user may not move stays where it is, and
-only the note is written: the bundle is not read again until it changes. A bundle of a newer
-nightshift returns by itself as soon as this nightshift can read it; until then its run is not
-measured again.
+``results/quarantine`` has every quarantined bundle and, beside it, the note ``NAME.json``: the
+reason, and how to put the bundle back. A bundle that this user may not move stays in place, and
+only its note is written; the bundle is not read again until it changes. A bundle that a newer
+nightshift wrote is moved back automatically once the installed nightshift can read it; until then
+its run is not measured again.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Quarantine:
         self._results = results
 
     def take(self, refused: BundleError) -> str:
-        """Move a bundle that cannot be used into quarantine, or note it if it cannot be moved.
+        """Move an unusable bundle into quarantine; if that fails, leave it there and write a note.
 
-        Returns a line that reports what was done. Raises nothing, because a bad bundle must not
-        stop the caller.
+        Returns a message of one line about what was done. Does not raise, because a bad bundle must
+        not stop the caller.
         """
         path = refused.path
         try:
@@ -78,9 +78,12 @@ class Quarantine:
             # Another process has taken it.
             return str(refused)
         except OSError as error:
-            return f"{refused}; it was left there: {self.folder} takes nothing ({error.strerror})"
+            return (
+                f"{refused}; it was left there, because {self.folder} cannot be written "
+                f"({error.strerror})"
+            )
         then = "its run waits for an upgrade" if _is_newer(refused) else "its run is measured again"
-        return f"{refused}; moved to {kept.parent} with a note of the way back; {then}"
+        return f"{refused}; moved to {kept.parent} with a note on how to put it back; {then}"
 
     def release(self) -> None:
         """Move bundles from the quarantine back to the results, if this version can read them.
@@ -178,7 +181,7 @@ def _note_of(kept: Path) -> Path:
 
 
 def _stamp(path: Path) -> str:
-    """Return the size, times and permissions of a file, which change when somebody repairs it."""
+    """Return the size, times and permissions of a file as text; a repair of the file changes it."""
     try:
         state = path.lstat()
     except OSError as error:

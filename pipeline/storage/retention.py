@@ -12,7 +12,7 @@ from pipeline.storage.schema import run
 
 
 class StoredRun(NamedTuple):
-    """A measured run in the store. ``control`` is None if the run is not of a control."""
+    """A measured run in the store; ``control`` is None if it is not a run of a control."""
 
     run_id: str
     target: str
@@ -32,9 +32,9 @@ def stored_runs(store: Engine) -> list[StoredRun]:
 
 
 def limit_of(runs: list[StoredRun], now: datetime, days: int, nights: int) -> datetime:
-    """Return the time before which runs are old: ``days`` ago, but before the newest ``nights``.
+    """Return the time before which runs are old: ``days`` ago, or earlier to keep some nights.
 
-    A night is a day (UTC) on which a run began.
+    Runs of the newest ``nights`` nights are kept. A night is a day (UTC) on which a run began.
     """
     limit = now - timedelta(days=days)
     if nights:

@@ -63,7 +63,7 @@ _MODES = {mode.value: mode for mode in Mode}
 class RunHead(NamedTuple):
     """The identity of a run: its cell, machine and times, without its values.
 
-    ``revision_at`` is the time of its revision, if known. ``machine`` is the key of
+    ``revision_at`` is the time of its revision, if known. ``machine`` is a key of the result of
     :func:`machines`. ``digest`` covers everything derived from its bundle; None for runs that were
     ingested before the store had this column.
     """
@@ -206,7 +206,7 @@ def contents(engine: Engine) -> str | None:
 
 
 def workload_mode() -> ColumnElement[str]:
-    """Return the query expression of a run's mode, timed or counted; very old runs were timed."""
+    """Return the SQL expression for a run's mode: timed (also if not stored) or counted."""
     return func.coalesce(workload.c.mode, Mode.TIME.value).label("mode")
 
 
@@ -223,7 +223,7 @@ def hostnames(engine: Engine) -> dict[str, str]:
 
 
 def measured_time(engine: Engine, run_ids: Collection[str] | None = None) -> timedelta:
-    """Return how long runs measured here took together: all runs, or those with the given ids."""
+    """Return the total duration of all measured runs, or of those with the given ids."""
     wanted = select(run.c.started_at, run.c.ended_at).where(run.c.origin == Origin.MEASURED.value)
     if run_ids is not None:
         wanted = wanted.where(run.c.run_id.in_(run_ids))
@@ -241,7 +241,7 @@ def settings_of(engine: Engine, settings_id: int) -> dict[str, str]:
 def _with_shared(
     wanted: Select[Any], cells: Sequence[str] | None, line: str | None = None
 ) -> Select[Any]:
-    """Join runs with their machine, build and workload, oldest first."""
+    """Join a query on runs with their machine, build, configuration and workload, oldest first."""
     joined = (
         wanted.select_from(run)
         .join(build, build.c.id == run.c.build_id)

@@ -49,7 +49,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return a time from a value of the database driver; SQLite has text in UTC, without a zone."""
+    """Convert a value of the database driver to a time; SQLite returns UTC as text without zone."""
     return datetime.fromisoformat(f"{value}+00:00") if isinstance(value, str) else value
 
 

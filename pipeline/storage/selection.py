@@ -1,4 +1,4 @@
-"""Parts that many queries of the store share: which runs, and in which order."""
+"""Parts that many queries of the store share: the selection and the order of runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from pipeline.storage.schema import run, step, step_run
 
 OLDEST_FIRST = (run.c.started_at, run.c.run_id)
-"""The order of runs by time. The numbers of the rows would give the order of ingest, which a
-rebuild changes."""
+"""The order of runs by time. Row ids would order them by ingest, which a rebuild changes."""
 
 
 class _Listed(FunctionElement[str]):

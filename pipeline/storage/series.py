@@ -43,7 +43,7 @@ class Series:
     Attributes:
         key: what was measured.
         runs: the runs of the line.
-        at: (values,) place of each value's run in ``runs``, by position and repetition.
+        at: (values,) index of each value's run in ``runs``, by position and repetition.
         values: (values,) the value of each measurement.
     """
 
@@ -52,7 +52,7 @@ class Series:
 
     @classmethod
     def of(cls, key: SeriesKey, points: Iterable[Point]) -> Self:
-        """Return the series made of points that are in order."""
+        """Return a series of the given points, which must be ordered by position and repetition."""
         listed = list(points)
         runs = RunIndex(
             tuple(point.run_id for point in listed),
@@ -70,12 +70,12 @@ class Series:
 
     @cached_property
     def measured(self) -> Ints:
-        """The positions that have a value, each once, as an array (positions,)."""
+        """The distinct positions that have a value, as an array (positions,)."""
         return self.positions[np.flatnonzero(np.diff(self.positions, prepend=-1))]
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
-        """The values of the series as single objects; this is slow, so only for short series."""
+        """The values of the series as objects. This is slow; use it only for short series."""
         ids, revisions, positions, repetitions = self.runs
         return tuple(
             Point(int(positions[at]), revisions[at], int(repetitions[at]), value, ids[at])
@@ -92,7 +92,7 @@ class Series:
         return self.runs.revisions[int(self.at[index])]
 
     def where(self, kept: Mask) -> Series:
-        """Return the series with only the values that a mask (values,) keeps."""
+        """Return the series with only the values for which the mask (values,) is true."""
         return self if kept.all() else Series(self.key, self.runs, self.at[kept], self.values[kept])
 
     def with_values(self, values: Floats) -> Series:

@@ -1,6 +1,6 @@
 """The record of rented servers: when each was created and deleted, and what it cost.
 
-An append-only file with one JSON object a line, ``results/fleet.jsonl``, as the journal.
+The record is an append-only file, ``results/fleet.jsonl``, with one JSON object a line.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ REAPED = "reaped"
 """The name of the file in the results folder with the time of the last complete reaping."""
 
 HOUR = 3600.0
-"""Seconds of a billing unit."""
+"""Seconds in an hour, the unit of billing."""
 
 
 class Rent(Frozen):
-    """The terms of a rented server: created when, deleted by when, price per hour.
+    """The terms of a rented server: creation time, latest deletion time, price per hour.
 
     ``number`` is its id, which is never reused.
     """
@@ -112,7 +112,7 @@ def lives(events: Iterable[ServerEvent]) -> dict[int, Life]:
 
 
 def note_reaped(results: Path, at: datetime) -> None:
-    """Record the time at which all servers past their time to live were deleted."""
+    """Record the time of a reaping that deleted all servers past their time to live."""
     results.mkdir(parents=True, exist_ok=True)
     write_atomically(results / REAPED, f"{at.isoformat()}\n")
 

@@ -16,15 +16,16 @@ from pipeline.storage.schema import (
 from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
 
 _AT_ONCE = 50
-"""Rows with timelines to hold in memory at once: a few megabytes."""
+"""Number of rows with timelines to hold in memory at once: a few megabytes."""
 
 
 class StepOutcome(NamedTuple):
     """The result of one step of one run: its throughput and the DBMS's activity over time.
 
-    ``timeline`` is [seconds since the start, operations per second, latency in milliseconds or
-    None]. ``activity`` is [seconds, value] by name. ``marks`` are sentences that qualify its
-    figures. ``histogram`` is [upper bound in milliseconds, operations], ascending.
+    ``timeline`` has entries [seconds since the start, operations per second, latency in
+    milliseconds or None]. ``activity`` has, by name, entries [seconds since the start, value].
+    ``marks`` are sentences that say why the step's figures need care. ``histogram`` has entries
+    [upper bound in milliseconds, operations], ascending.
     """
 
     run_id: str
@@ -120,7 +121,7 @@ def remarks(engine: Engine, *, cells: Sequence[str]) -> list[StepRemark]:
 
 
 def activity_of(engine: Engine, run_id: str) -> Iterator[tuple[str, str, str, float]]:
-    """Yield each activity of the DBMS during the steps of a run, as a mean over the step."""
+    """Yield the mean of each activity of the DBMS in each step: (step, group, activity, mean)."""
     wanted = (
         of_steps(select(step.c.name, step.c.group, step_run.c.activity_mean))
         .where(run.c.run_id == run_id)

@@ -24,12 +24,12 @@ Settings = Mapping[str, str]
 class StepValues:
     """The values of one step of a run, ready to be written into the store.
 
-    ``values`` is by metric and empty for a failed step. ``timeline`` is (seconds since the start,
-    operations per second, latency in milliseconds). ``marks`` are sentences that qualify its
-    figures. ``activity`` is the DBMS's activity: (seconds since the start, value) by name.
-    ``histogram`` is (upper bound in milliseconds, operations), ascending. ``disturbed`` describes
-    what else used the machine meanwhile, one sentence for each kind. ``functions`` are the costly
-    functions of a counted step, which the store keeps.
+    ``values`` is by metric and empty for a failed step. ``timeline`` has entries (seconds since the
+    start, operations per second, latency in milliseconds). ``marks`` are sentences that say why the
+    step's figures need care. ``activity`` is the DBMS's activity: by name, entries (seconds since
+    the start, value). ``histogram`` has entries (upper bound in milliseconds, operations),
+    ascending. ``disturbed`` describes what else used the machine during the step, one sentence for
+    each kind. ``functions`` are the costly functions of a counted step, which the store keeps.
     """
 
     step: Step
@@ -72,10 +72,10 @@ class Writer:
     def write(
         self, bundle: Bundle, settings: Settings | None, steps: Sequence[StepValues]
     ) -> int | None:
-        """Write one run completely or not at all; return how many measurements it has.
+        """Write one run completely or not at all; return the number of its measurements.
 
-        None if another process has written it meanwhile. Raises DataError or OverflowError for a
-        number that the database cannot hold.
+        Returns None if another process has already written the run. Raises DataError or
+        OverflowError for a number that the database cannot hold.
         """
         with self._changing():
             if self._has(bundle.manifest.run_id):

@@ -20,7 +20,7 @@ TARGETS: AdapterRegistry[Target] = AdapterRegistry(
 
 
 def find_target(name: str) -> Target:
-    """Return a target by name. Raises KeyError with a sentence for an unknown one."""
+    """Return a target by name. Raises KeyError with an error message for an unknown one."""
     if name not in TARGETS:
         raise KeyError(f"there is no target {name!r}; {did_you_mean(name, TARGETS)}")
     return TARGETS[name]

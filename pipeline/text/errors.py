@@ -1,4 +1,4 @@
-"""The error that users see as one line, and helpers to word it."""
+"""The error that users see as one line, and helpers for writing its text."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Escape untrusted text, so that markdown shows it as it is.
 
 Commit messages, step names, settings and the contents of a stranger's branch end up in issues,
-comments and job summaries. Text there can mention people, refer to issues and close them, link,
-hide in comments, and give commands to bots and to the runner that prints it. GitHub resolves
-backslashes and entities before it looks for mentions and references, so a zero-width space breaks
-those.
+comments and job summaries. In those places text can mention people, refer to issues and close them,
+contain links and hidden comments, and give commands to bots and to the runner that prints it.
+GitHub resolves backslashes and entities before it looks for mentions and references; a zero-width
+space is inserted to break these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 BREAK = "\u200b"
-"""A zero-width space, inserted into text that would have an effect."""
+"""A zero-width space, inserted to break mentions, references and commands."""
 
 LONGEST = 500
 """Maximum length of a displayed text, in characters."""
@@ -39,7 +39,7 @@ _TICKS = re.compile("`+")
 
 
 def inert(text: str) -> str:
-    """Return text as one plain line that does nothing in a title or chat.
+    """Return text as one plain line without effects (such as mentions) in a title or chat.
 
     Invisible characters, such as those that change the writing direction, are removed, and long
     text is cut.
@@ -51,7 +51,7 @@ def inert(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Return text escaped for a line or a table cell in markdown."""
+    """Return text escaped for markdown, for use in a line or a table cell."""
     escaped = inert(text).replace("&", "&amp;").replace("<", "&lt;")
     escaped = _MARKS.sub(r"\\\g<0>", escaped)
     return _BEGINNING.sub(_escape_beginning, escaped)
@@ -71,7 +71,7 @@ def code(text: str, *, table: bool = False) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return text as a code block in markdown that it cannot end by itself."""
+    """Return text as a code block in markdown whose end the text cannot fake."""
     lines = (_shown(line, keep="\t") for line in text.splitlines())
     body = "\n".join(_inactive(line) for line in lines)
     fence = "`" * max(3, _longest(body) + 1)
@@ -79,15 +79,15 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def linked(markdown: str, address: str) -> str:
-    """Return markdown as a link, or unchanged if there is no address.
+    """Return markdown as the text of a link to ``address``; unchanged if that is empty.
 
-    The address is trusted: it comes from a configuration, or from checked parts.
+    The address must be trusted: from the configuration, or composed of checked parts.
     """
     return f"[{markdown}](<{address}>)" if address else markdown
 
 
 def _inactive(line: str) -> str:
-    """Change text that does something even inside code, such as mentions."""
+    """Break text that has effects even inside code, such as mentions."""
     return _COMMAND.sub(rf"\g<0>{BREAK}", _ACTS_IN_CODE.sub(BREAK, line))
 
 
@@ -96,7 +96,7 @@ def _line(text: str) -> str:
 
 
 def _shown(text: str, keep: str = "") -> str:
-    """Replace white space by spaces, and remove invisible characters."""
+    """Replace white space by spaces and remove invisible characters, except those in ``keep``."""
     spaced = (" " if each.isspace() and each not in keep else each for each in text)
     return "".join(each for each in spaced if each in keep or each.isprintable())
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BeforeValidator, WithJsonSchema
 
 _WHOLE = 1e15
-"""Limit up to which all digits before the point are shown: a double has about 15 digits."""
+"""The limit below which all digits before the decimal point are shown: a double has about 15."""
 
 _DECIMAL = r"\d{1,15}(?:\.\d+)?"
-"""The pattern of a decimal number. With at most 15 digits before the point, as many as a double
-has, no unit makes it infinite."""
+"""The pattern of a decimal number. It has at most 15 digits before the point, so that the value
+stays finite in every unit."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(rf"({_DECIMAL})\s*(ms|s|m|h)")
@@ -26,8 +26,8 @@ _PERCENT = re.compile(rf"({_DECIMAL})\s*%")
 def parse_duration(value: Any) -> float:
     """Convert a text such as ``250ms``, ``1s``, ``15m`` or ``2h`` to seconds.
 
-    Raises ValueError, with a sentence, for anything else. A bare number is refused, because 15
-    could be seconds or minutes.
+    Raises ValueError, with an error message, for anything else. A bare number is refused, because
+    15 could be seconds or minutes.
     """
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
@@ -67,7 +67,7 @@ def parse_percent(value: Any) -> float:
 def parse_size(value: Any) -> int:
     """Convert text as ``500MB``, ``50GB`` or ``2TB`` to bytes.
 
-    Raises ValueError, with a sentence, for anything else.
+    Raises ValueError, with an error message, for anything else.
     """
     match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
@@ -138,9 +138,9 @@ def show_percent(fraction: float, *, sign: bool = False) -> str:
 
 
 def show_figure(value: float, digits: int = 4) -> str:
-    """Format a value with ``digits`` significant digits, but never round before the point.
+    """Format a value with ``digits`` significant digits, but never round digits before the point.
 
-    Nobody reads 15230 transactions a second as ``1.523e+04``.
+    The exponent notation (``1.523e+04`` for 15230) is hard to read, so it is not used.
     """
     whole = 10**digits <= abs(value) < _WHOLE
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"

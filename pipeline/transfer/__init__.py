@@ -1,1 +1,1 @@
-"""Carry results between machines: from benches to the hub, and the hub's state to benches."""
+"""Transfer results from benches to the hub, and the hub's state to benches."""

@@ -1,7 +1,7 @@
 """Accept from a bench only what the hub asked it to measure.
 
-A bench is not believed. Names are checked before a file is transferred, and the content of each
-bundle before it is taken.
+The hub does not trust benches. It checks the name of each file before the transfer, and the content
+of each bundle before it accepts it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pipeline.text.errors import UserError
 from pipeline.transfer.batches import CLAIM
 
 SKEW = timedelta(minutes=10)
-"""The most that a bench's clock may differ from the hub's."""
+"""Maximum difference between the clocks of a bench and of the hub."""
 
 MOST_ATTEMPTS = 9
-"""Maximum number of disturbed attempts at one run that are taken."""
+"""Maximum number of disturbed attempts at one run that the hub accepts."""
 
 _NAME = re.compile(
     rf"(?P<run>.+)-r(?P<repetition>[1-9]\d{{0,9}})(\.disturbed-(?P<attempt>[1-9]\d*))?"
@@ -32,25 +32,25 @@ _NAME = re.compile(
 )
 
 ORIGIN = Origin.MEASURED
-"""The origin of the runs that are taken: values that were imported elsewhere prove nothing."""
+"""The only origin of runs that the hub accepts: a bench may not send imported values."""
 
-NOT_ASKED = "was not asked of this bench; it stays there"
+NOT_ASKED = "was not requested from this bench, so it is not collected"
 
 
 @dataclass(frozen=True)
 class CellRuns:
-    """A cell that a bench shall measure, and how many runs of it."""
+    """A cell that a bench should measure, and the maximum number of its runs."""
 
     cell: Cell
     most: int = MOST
 
 
 Cells = Mapping[str, CellRuns]
-"""Cells by the beginning of the names of their runs: target, label and key."""
+"""Cells by the prefix of their runs' names, which consists of target, label and key."""
 
 
 def cells_by_run(cells: Iterable[tuple[Cell, int]]) -> dict[str, CellRuns]:
-    """Return cells by the first part of the names that their runs have."""
+    """Return cells, with the maximum numbers of their runs, by the prefix of their runs' names."""
     return {cell.run_id(1).removesuffix("-r1"): CellRuns(cell, most) for cell, most in cells}
 
 
@@ -72,7 +72,7 @@ class Assignment:
     control_labels: frozenset[str] = frozenset()
 
     def asks(self, name: str) -> bool:
-        """Whether the hub asked for a file, as far as its name shows."""
+        """Whether the hub asked for a file, judged only by its name."""
         match PurePosixPath(name).parts:
             case (file,) if file in (BUILDS_FILE, CLAIM):
                 return True
@@ -85,10 +85,11 @@ class Assignment:
         return False
 
     def chosen(self, names: Iterable[str], where: str) -> tuple[list[str], dict[str, str]]:
-        """Return which files to take from a bench, and a line about each of the others.
+        """Return the names of files to accept from a bench, and messages about the others, by name.
 
-        ``where`` is their folder. The files of an experiment share a line. Without a batch, there
-        is no line about experiments: they wait until the hub asks for them.
+        ``where`` is the folder of the files. All files of an experiment share one message. Without
+        a batch, there are no messages about experiments: they stay on the bench until the hub asks
+        for them.
         """
         chosen: list[str] = []
         others: dict[str, int] = {}
@@ -107,14 +108,14 @@ class Assignment:
     def check(self, path: Path, name: str) -> None:
         """Check that the content of a bundle is what the hub asked for.
 
-        Raises UserError, one line, for a bundle that cannot be used, of another cell than its name
-        says, or of a time at which the batch was not being measured.
+        Raises UserError for a bundle that cannot be used, that has another cell than its name says,
+        or that was measured before the batch was handed out or in the future.
         """
         bundle = read_bundle(path)
         manifest = bundle.manifest
         cell = self._cell(manifest, name)
         if cell is None:
-            raise UserError(f"{path} is no control of this night, so it is refused")
+            raise UserError(f"{path} is not a control of this night, so it is refused")
         steps = {step.name for step in cell.workload.steps}
         for what, found, wanted in (
             ("machine class", manifest.machine.machine_class, self.machine_class),
@@ -132,13 +133,13 @@ class Assignment:
         ):
             if found != wanted:
                 raise UserError(
-                    f"{path} is of another {what} than the hub asked for, so it is refused"
+                    f"{path} is refused: its {what} differs from what the hub asked for"
                 )
         self._check_times(path, manifest)
         parse_bundle(path, bundle)
 
     def builds(self) -> set[BuildKey]:
-        """Return the builds that the asked cells need."""
+        """Return the builds of the requested cells."""
         groups = (self.cells, *self.experiments.values())
         return {build_key(each.cell) for cells in groups for each in cells.values()}
 
@@ -173,7 +174,8 @@ class Assignment:
         begins, ends = manifest.started_at, manifest.ended_at
         if ends - self.until > SKEW:
             raise UserError(
-                f"{path} ends in the future, on {ends:%Y-%m-%d %H:%M}; set the clock of the bench"
+                f"the run in {path} ended in the future, on {ends:%Y-%m-%d %H:%M}; set the clock "
+                "of the bench"
             )
         if self.since is not None and self.since - begins > SKEW:
             raise UserError(

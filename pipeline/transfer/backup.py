@@ -40,11 +40,11 @@ APPENDED = (
     "collected.jsonl",
     "batches.jsonl",
 )
-"""Append-only files of the results. They are copied before all other files, up to their last
-complete line. So the backup also has everything that they mention."""
+"""Append-only files of the results. They are copied first, up to their last complete line, so that
+the backup has all files that they mention."""
 
 WRITTEN = ("github.json",)
-"""Files of the results that are replaced as a whole."""
+"""Files of the results that are replaced as a whole when they change."""
 
 _DATABASE = "grafana.db"
 _LEFT_OUT = (f"{_DATABASE}-wal", f"{_DATABASE}-shm", f"{_DATABASE}-journal")
@@ -63,7 +63,8 @@ class Sources:
 class Done:
     """The result of a backup: its name, how many files it has, how many were sent.
 
-    ``bytes`` is the size of the ``sent`` contents; ``removed`` counts older generations.
+    ``bytes`` is the size of the ``sent`` contents; ``removed`` counts the older backups that were
+    removed.
     """
 
     name: str
@@ -76,8 +77,8 @@ class Done:
 def backup(place: Place, sources: Sources, keep: int, at: datetime, watcher: Watcher) -> Done:
     """Back up to a place, and keep the newest ``keep`` backups there.
 
-    An interruption is safe: only the last step turns the sent contents into a generation. Raises
-    PlaceError, and UserError for an unreadable Grafana database.
+    An interruption is safe: the list of the backup's files is written last, and without it there is
+    no backup. Raises PlaceError, and UserError for an unreadable Grafana database.
     """
     with (
         held(
@@ -117,7 +118,7 @@ def _send(place: Place, new: Mapping[str, tuple[Path, int]], watcher: Watcher) -
 
 
 def _kept(path: Path, before: BackedUpFile | None) -> BackedUpFile:
-    """Return the checksum of a file; bundles never change and are read only once."""
+    """Return a file with its checksum; bundles never change, so each is read only once."""
     state = path.stat()
     same = before is not None and (before.size, before.modified) == (
         state.st_size,

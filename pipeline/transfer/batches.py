@@ -30,8 +30,8 @@ LONGEST_CLAIM = 1 << 12
 class Batch(Frozen):
     """What the hub asked one bench: cells to measure, or regressions to confirm and bisect.
 
-    ``cells`` are the beginnings of keys of the plan, ``regressions`` are fingerprints. A bundle
-    that began before ``at`` does not answer the batch.
+    ``cells`` are prefixes of cell keys of the plan, ``regressions`` are fingerprints. A bundle that
+    began before ``at`` does not answer the batch.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Batch(Frozen):
 
 
 class BatchClaim(Frozen):
-    """Which batch a folder of results answers, as the bench says."""
+    """The batch that a folder of results answers, as the bench claims."""
 
     id: str
 
@@ -64,8 +64,8 @@ class Batches(Appended[Batch]):
             if batch.id == name:
                 return batch
         raise UserError(
-            f"batch {name[:80]!r} was not handed out by this hub; pack with the id of a job of "
-            "`plan` or `pursue`"
+            f"batch {name[:80]!r} was not handed out by this hub; pack with the id of a batch "
+            "that `plan` or `pursue` printed"
         )
 
 

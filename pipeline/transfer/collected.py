@@ -1,7 +1,7 @@
-"""The record of files collected from other machines: none is fetched twice.
+"""The record of files collected from other machines, so that none is downloaded twice.
 
-``results/collected.jsonl`` is append-only, with one JSON object per line. It saves transfers and
-decides nothing: a file collected twice is recognised by its content.
+``results/collected.jsonl`` is append-only, with one JSON object per line. It only saves transfers:
+a file that is collected twice is recognised by its content.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE = "collected.jsonl"
 class CollectedFile(Frozen):
     """A file that was collected from another machine, or refused with a reason.
 
-    ``size`` and ``stamp`` are those in the listing of the place.
+    ``size`` and ``stamp`` are from the place's listing of the folder.
     """
 
     at: AwareDatetime
@@ -48,10 +48,10 @@ class Memory:
             self._learn(taken)
 
     def find(self, place: str, offered: Offered) -> CollectedFile | None:
-        """Return what is recorded of a file; None if it is new.
+        """Return the record of a file; None if the file is new.
 
-        A file with a checksum is recognised wherever it came from, any other by its listing. A
-        bundle that no longer exists here is new.
+        A file with a checksum is recognised by it, whichever place it came from; any other by its
+        place, name, size and stamp. A bundle that no longer exists here counts as new.
         """
         if offered.digest:
             taken = self._contents.get((offered.name, offered.digest))

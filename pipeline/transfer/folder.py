@@ -1,4 +1,4 @@
-"""A folder for transfer: the file SHA256SUMS lists what may be taken from it."""
+"""A folder for transfer: its file SHA256SUMS lists the files that may be collected from it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=#@-]*")
 """The pattern of a name's parts: no path out of the folder, and no hidden file."""
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+=#@-]*(\.\d+)?")
-"""The pattern of folder names: no folder name looks like a file name, so no folder replaces a
-file."""
+"""The pattern of folder names. No folder name looks like a file name, so that no folder can replace
+a file."""
 
 _UNFINISHED = re.compile(rf"\.{SUMS}\.\w+{re.escape(PARTIAL)}")
 """The pattern of temporary files that a killed process left while writing the checksums."""
@@ -57,8 +57,8 @@ def write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
     """Return the files of a received folder with their checksums, all verified.
 
-    ``within`` are the permitted folders and files. Raises UserError for a file that is missing,
-    altered, linked, not permitted or without a checksum; the caller must then take nothing.
+    ``within`` are the permitted folders and files. Raises UserError if a file is missing, altered,
+    a link, not permitted or without a checksum; the caller must then collect nothing.
     """
     path = folder / SUMS
     try:
@@ -92,8 +92,8 @@ def received(folder: Path, within: Iterable[str]) -> dict[str, str]:
 def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
     """Parse a file of checksums; return them by file name.
 
-    ``within`` are the permitted folders and files, and ``place`` is their source. Raises UserError
-    for a line without a file name, and for a file that is not permitted.
+    ``within`` are the permitted folders and files, ``place`` names their source in errors. Raises
+    UserError for a line without a file name, and for a file that is not permitted.
     """
     sums: dict[str, str] = {}
     allowed = tuple(within)
@@ -111,7 +111,7 @@ def parse_sums(text: str, within: Iterable[str], place: str) -> dict[str, str]:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is that of a file which may be transferred."""
+    """Whether a file with this name may be transferred."""
     *folders, last = PurePosixPath(name).parts or ("",)
     return (
         name == "/".join([*folders, last])
@@ -122,7 +122,7 @@ def is_file(name: str) -> bool:
 
 
 def take(source: Path, place: Path) -> None:
-    """Copy a file so that it appears at once and complete."""
+    """Copy a file atomically: it appears complete or not at all."""
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f"{place.name}.partial")
     shutil.copyfile(source, partial)

@@ -1,8 +1,8 @@
-"""Collect new files from a place: download, check, take over and record them.
+"""Collect new files from a place: download, check, move into the results, and record them.
 
 Only what the hub asked for is fetched.
 
-An interrupted collection resumes where it stopped: a file that was taken but not recorded is
+An interrupted collection resumes where it stopped: a file that was collected but not recorded is
 recognised by its content.
 """
 
@@ -33,17 +33,17 @@ INCOMING = "incoming"
 """The folder of the results in which files from places arrive."""
 
 _BATCH = 256 << 20
-"""Bytes of bundles that are downloaded and then taken over together. This much disk space is needed
-twice, and an interruption repeats at most this much."""
+"""Size in bytes of a group of bundles that are downloaded, then added to the results together. They
+need this much disk space twice, and after an interruption at most this much is repeated."""
 
 Take = Callable[[Path, Assignment], Collected]
-"""Takes what the hub asked for from a folder that ``pack`` wrote."""
+"""Collects from a packed folder the files that the assignment asks for."""
 
 Ask = Callable[[str, str], Assignment]
-"""Returns what the hub asked of a bench; arguments are the batch that a folder names, and its
-place.
+"""Returns what the hub asked of a bench. The arguments are the batch that a folder names (empty
+without one), and the place of the folder.
 
-Raises UserError for a bench that was asked nothing.
+Raises UserError for a bench of which the hub asked nothing.
 """
 
 
@@ -81,7 +81,7 @@ def gather(
 
 
 class _Box:
-    """The collection of one folder of a place."""
+    """Collects the files of one folder of a place."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class _Box:
         self._inbox = self._folder / "box"
 
     def collect(self) -> None:
-        """Download and take over the new files. Raises UserError if it must end early."""
+        """Download the new files and add them to the results. Raises UserError if it must stop."""
         with held(
             self._folder / ".lock",
             waits=lambda holder: self._watcher.note(
@@ -165,7 +165,7 @@ class _Box:
         ]
 
     def _deliver(self, batch: Sequence[Offered]) -> None:
-        """Download files and take them over; a later failure does not lose earlier files."""
+        """Download files and add them to the results; a failure does not lose earlier files."""
         shutil.rmtree(self._inbox, ignore_errors=True)
         came: dict[Offered, str] = {}
         damaged: list[CollectedFile] = []
@@ -188,7 +188,7 @@ class _Box:
             raise broken
 
     def _finish(self, came: Mapping[Offered, str], damaged: Sequence[CollectedFile]) -> None:
-        """Take over downloaded files, record them, and delete their partial downloads."""
+        """Add downloaded files to the results, record them, and delete their partial downloads."""
         refused: dict[str, str] = {}
         if came:
             self._inbox.mkdir(parents=True, exist_ok=True)
@@ -224,7 +224,7 @@ class _Box:
 
 
 def _batches(bundles: Sequence[Offered]) -> Iterator[list[Offered]]:
-    """Yield bundles in groups that are taken over together."""
+    """Yield bundles in groups that are added to the results together."""
     batch: list[Offered] = []
     size = 0
     for each in bundles:

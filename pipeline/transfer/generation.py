@@ -17,7 +17,7 @@ from pipeline.model import Frozen
 from pipeline.transfer.places.base import LARGEST, FileEntry, Place, PlaceError
 
 RESULTS, GRAFANA, CONFIG = "results", "grafana", "nightshift.toml"
-"""Prefixes of the names in a generation: the results, Grafana's own folder, or the file."""
+"""The prefixes of file names in a backup: the results, Grafana's folder, the configuration file."""
 
 _OBJECTS, _GENERATIONS = "objects", "generations"
 _SCHEMA = 1
@@ -51,7 +51,7 @@ def generations(place: Place) -> list[str]:
 
 
 def contents(place: Place) -> dict[str, FileEntry]:
-    """Return the file contents that a place has."""
+    """Return the stored file contents of a place, by their paths."""
     return {f"{_OBJECTS}/{name}": entry for name, entry in place.look(_OBJECTS).files.items()}
 
 

@@ -10,7 +10,8 @@ from pipeline.measure.run import BUILDS_FILE, BuildState, load_builds
 from pipeline.transfer.folder import SUMS, write_sums
 
 FOLDER = "brought"
-"""The folder in the results that records the hub's files: checksums by name, and its builds."""
+"""The folder in the results with the record of the hub's files: their checksums, and the states of
+builds."""
 
 
 def remember(results: Path, sums: Mapping[str, str]) -> None:

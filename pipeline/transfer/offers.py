@@ -1,7 +1,7 @@
 """Find the files that a place has for the hub: packed ones, or a whole results folder.
 
 A packed folder lists its files in ``SHA256SUMS``, which is written last. A results folder needs no
-list: bundles and other files have their names once they are complete.
+list, because bundles and other files get their names only when they are complete.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Offered:
 
 @dataclass
 class Offers:
-    """The files that a folder of a place has, and a line about each unusable one."""
+    """The files that a folder of a place offers, and a message about each unusable one."""
 
     files: list[Offered] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ def result_folders(place: Place) -> list[str]:
 
 
 def offers(place: Place, box: str) -> Offers:
-    """Return the files that a folder has. Raises PlaceError or UserError if it cannot be used."""
+    """Return the files that a folder offers. Raises PlaceError or UserError if it is unusable."""
     top = place.look(box)
     there = _there(place, box, top)
     if SUMS not in top.files:
@@ -99,7 +99,8 @@ def claim_in(place: Place, box: str, found: Offers) -> str:
                 return BatchClaim.model_validate_json(data).id
             except ValidationError as error:
                 raise UserError(
-                    f"{where} does not name the batch that it answers; run `nightshift pack` again"
+                    f"{where} does not name the batch that was measured; run `nightshift pack` "
+                    "again"
                 ) from error
     return ""
 
@@ -141,7 +142,7 @@ def _there(place: Place, box: str, top: Listing) -> dict[str, FileEntry]:
 
 
 def _travels(name: str) -> bool:
-    """Whether a file of a results folder is for transfer."""
+    """Whether a file of a results folder may be transferred."""
     if not is_file(name):
         return False
     match PurePosixPath(name).parts:
@@ -159,7 +160,7 @@ def _travels(name: str) -> bool:
 def _named(
     place: Place, box: str, there: Mapping[str, FileEntry], sums: Mapping[str, str]
 ) -> Offers:
-    """Return the files that a list of checksums names; others are incomplete."""
+    """Return the files that a list of checksums names; all other files may be incomplete."""
     found = Offers()
     for name, digest in sums.items():
         if not _travels(name):

@@ -17,8 +17,8 @@ from pipeline.transfer.places.base import ChangedError, Place
 class Parts:
     """The folder of partial downloads from one folder of a place.
 
-    A partial download is named after the file's entry in the listing, so a file that was rewritten
-    at its source is downloaded from the beginning.
+    The name of a partial download depends on the size and stamp of the file, so a file that was
+    rewritten at its source is downloaded from the beginning.
     """
 
     def __init__(self, folder: Path, place: Place, box: str, watcher: Watcher) -> None:

@@ -19,7 +19,7 @@ from pipeline.transfer.results import packed
 
 @dataclass(frozen=True)
 class Pushed:
-    """How many files were sent, and how many were there already."""
+    """How many files were sent, and how many the place already had."""
 
     sent: int
     known: int
@@ -28,8 +28,8 @@ class Pushed:
 def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Pushed:
     """Send this machine's results to its own folder at a place.
 
-    A file is not sent again if the place has it with the same checksum and size. Bundles that exist
-    at the place but no longer here stay in its list of checksums. Raises PlaceError.
+    A file is not sent again if the place has it with the same checksum and size. Bundles that were
+    deleted here but still exist at the place stay in its list of checksums. Raises PlaceError.
     """
     with (
         held(
@@ -65,7 +65,7 @@ def push(place: Place, results: Path, watcher: Watcher, batch: str = "") -> Push
 
 
 def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
-    """Copy files that may change, so that what is sent fits the checksums."""
+    """Copy files that may change, so that the sent content matches the checksums."""
     found = {}
     for name, path in files.items():
         if not name.endswith(SUFFIX):
@@ -75,7 +75,7 @@ def _still(files: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
 
 
 def _known(place: Place) -> tuple[dict[str, str], dict[str, FileEntry]]:
-    """Return which files a place has, with their checksums."""
+    """Return the files of a place: their checksums as listed, and their entries, by name."""
     top = place.look()
     if SUMS not in top.files:
         return {}, {}

@@ -25,8 +25,9 @@ from pipeline.transfer.places.base import FileEntry, Place, PlaceError, part
 def restore(place: Place, name: str, to: Sources, watcher: Watcher) -> Generation:
     """Restore a backup, verifying every file.
 
-    Until all files are verified, they are kept beside the results, so an interrupted restore
-    resumes. Raises UserError for existing results, and PlaceError for an incomplete backup.
+    Until all files are verified, they are kept in a folder beside the results, so that an
+    interrupted restore can resume. Raises UserError if results exist, and PlaceError for an
+    incomplete backup.
     """
     staged = to.results.with_name(f"{to.results.name}.restoring")
     _refuse(to.results)
@@ -87,11 +88,11 @@ def _fetch(place: Place, generation: Generation, staged: Path, watcher: Watcher)
 
 
 def _checked(place: Place, name: str) -> str:
-    """Return a file name in a backup, after checking that it leads nowhere else."""
+    """Return a file name in a backup, after checking that it stays inside the target folder."""
     parts = PurePosixPath(name).parts
     if name != "/".join(parts) or parts[0] not in (RESULTS, GRAFANA) or len(parts) == 1:
         raise PlaceError(
-            place.name, f"has a backup with {name[:80]!r}, which nightshift did not write"
+            place.name, f"has a backup that contains {name[:80]!r}, which nightshift did not write"
         )
     for each in parts:
         part(place.name, each)
@@ -101,7 +102,7 @@ def _checked(place: Place, name: str) -> str:
 def _bring(place: Place, kept: BackedUpFile, there: Mapping[str, FileEntry], path: Path) -> None:
     """Write the content of a backed-up file, completely or not at all.
 
-    Raises PlaceError for one that is missing or altered.
+    Raises PlaceError if the content is missing or altered.
     """
     entry = there.get(kept.place)
     if entry is None or entry.size != kept.size:

@@ -1,6 +1,7 @@
 """Pack the results of a machine, and collect those of others, each exactly once.
 
-A folder is untrusted: an :class:`pipeline.transfer.assignment.Assignment` says what is taken of it.
+A packed folder is untrusted: only files that a :class:`pipeline.transfer.assignment.Assignment`
+asks for are collected from it.
 """
 
 from __future__ import annotations
@@ -35,20 +36,21 @@ WITHIN = (BUNDLES, EXPERIMENTS, BUILDS_FILE, CLAIM)
 """The files and folders that are collected."""
 
 KINDS = ("confirm-", "recover-", "bisect-")
-"""The beginnings of the names of experiments that a hub asks of a bench."""
+"""The prefixes of the names of experiments that a hub asks benches to run."""
 
 _LONGEST_SMALL = 4 << 20
-"""Maximum size in bytes of a file that is no bundle."""
+"""Maximum size in bytes of a file that is not a bundle."""
 
 _LONGEST_FAILURE = 300
 
 
 @dataclass
 class Collected:
-    """What was collected: new bundles, known ones, and ones that another run replaces.
+    """What was collected: new bundles, known bundles, and runs that were measured twice.
 
-    ``experiments`` are the names of requested experiments that have new files. ``refused`` says in
-    a line why a file was not taken, by its name.
+    ``measured_twice`` are the names of runs of which this machine has another bundle.
+    ``experiments`` are the names of requested experiments that have new files. ``refused`` has the
+    reason for each file that was not collected, by its name.
     """
 
     bundles: list[Path] = field(default_factory=list)
@@ -59,10 +61,10 @@ class Collected:
 
 
 def pack(results: Path, folder: Path, batch: str = "") -> int:
-    """Pack bundles and states of builds into a folder; return how many files.
+    """Pack bundles and states of builds into a folder; return the number of files.
 
-    ``batch`` is the identity of the batch that they answer. Raises UserError for a folder that is
-    not writable.
+    ``batch`` is the id of the batch that they answer. Raises UserError for a folder that is not
+    writable.
     """
     with packed(results, batch) as files:
         send(folder, files)
@@ -71,10 +73,10 @@ def pack(results: Path, folder: Path, batch: str = "") -> int:
 
 @contextmanager
 def packed(results: Path, batch: str = "") -> Iterator[dict[str, Path]]:
-    """Return the results of this machine that are for transfer, by name.
+    """Yield the files of this machine's results that are for transfer, by name.
 
-    Verdicts and decisions stay here: the hub makes its own. Unchanged files of an imported hub
-    state are left out.
+    Verdicts and decisions are not transferred: the hub makes its own. Files that came from the hub
+    and did not change are left out.
     """
     files = {f"{BUNDLES}/{path.name}": path for path in list_all(results / BUNDLES)}
     files |= {path.relative_to(results).as_posix(): path for path in _experiments(results)}
@@ -93,11 +95,11 @@ def packed(results: Path, batch: str = "") -> Iterator[dict[str, Path]]:
 
 
 def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
-    """Take from a packed folder what the hub asked for.
+    """Collect from a packed folder the files that the hub asked for.
 
-    A known bundle is not taken again; of two bundles of the same run, the existing one stays. A
-    file that the hub did not ask for, or whose content is something else, is refused with a line.
-    Raises UserError as :func:`received` does; then nothing is taken.
+    A known bundle is not collected again; of two bundles of the same run, the existing one stays. A
+    file that the hub did not ask for, or whose content does not match its name, is refused with a
+    message. Raises UserError as :func:`received` does; then nothing is collected.
     """
     sums = received(folder, WITHIN)
     found = Collected()
@@ -128,7 +130,7 @@ def collect(folder: Path, results: Path, asked: Assignment) -> Collected:
 
 
 def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
-    """Take over one file. Raises UserError if the hub did not ask for it."""
+    """Collect one file into the results. Raises UserError if the hub did not ask for it."""
     if name.endswith(SUFFIX):
         asked.check(path, name)
         take(path, results / name)
@@ -143,7 +145,10 @@ def _take(path: Path, results: Path, name: str, asked: Assignment) -> None:
 
 
 def _take_builds(path: Path, results: Path, asked: Assignment) -> None:
-    """Take over the states of those builds that the asked cells need."""
+    """Collect the states of the builds that the requested cells need.
+
+    Raises UserError if the file has the states of other builds, too.
+    """
     states = load_builds(path.parent)
     wanted = asked.builds()
     own = [state for state in states if state_key(state) in wanted]
@@ -169,7 +174,7 @@ def _is_pruned(place: Path) -> bool:
 
 
 def _experiments(results: Path) -> Iterator[Path]:
-    """Yield the bundles of experiments that are for the hub."""
+    """Yield the bundles of experiments of the kinds that a hub asks for."""
     for folder in sorted((results / EXPERIMENTS).glob("*")):
         if folder.name.startswith(KINDS):
             yield from list_all(folder / BUNDLES)

@@ -1,8 +1,9 @@
 """A small client of SFTP (file transfer over ssh): list, read and write files.
 
 It implements version 3, which every server supports (draft-ietf-secsh-filexfer-02); numbers in
-comments are its sections. The system's ``ssh`` makes the connection and requests the subsystem, so
-no shell runs at the other end: a name is bytes with a length, never a word of a command.
+comments are its sections. The system's ``ssh`` connects and requests the SFTP subsystem, so no
+shell runs on the other machine: a file name is sent as bytes with a length, never as a word of a
+command.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _BLOCK = 32768
 """Bytes per request: all servers accept this size (3)."""
 
 _AHEAD = 64
-"""Concurrent requests: 2 MB, which fill a line of 1 Gbit/s with a latency of 16 ms."""
+"""Number of concurrent requests: their 2 MB saturate a line of 1 Gbit/s with a latency of 16 ms."""
 
 _LONGEST = 1 << 20
 """Maximum bytes of a response; an OpenSSH server sends at most a quarter of that."""
@@ -69,7 +70,8 @@ class Attributes:
 class Sftp:
     """An SFTP connection through a command such as ssh.
 
-    A server that is silent for ``patience`` seconds counts as dead. Every method raises SftpError.
+    The connection fails if the server sends nothing for ``patience`` seconds. Every method may
+    raise SftpError.
     """
 
     def __init__(self, command: Sequence[str], patience: float = 120.0) -> None:
@@ -115,7 +117,7 @@ class Sftp:
         self._said.close()
 
     def look(self, folder: bytes) -> Iterator[tuple[bytes, Attributes]]:
-        """Yield what is in a folder: names and attributes."""
+        """Yield the entries of a folder: names and attributes."""
         handle = self._handle(_OPENDIR, _text(folder))
         try:
             while True:
@@ -141,7 +143,8 @@ class Sftp:
     def read(self, path: bytes, start: int, expected: Attributes) -> Iterator[bytes]:
         """Yield the content of a file from ``start`` on.
 
-        Raises SftpError with the code NO_SUCH_FILE for a file that is not as ``expected``.
+        Raises SftpError with the code NO_SUCH_FILE if the file's attributes are not as
+        ``expected``.
         """
         handle = self._handle(_OPEN, _text(path) + struct.pack(">II", _TO_READ, 0))
         try:
@@ -177,7 +180,7 @@ class Sftp:
         self._done(self._send(_CLOSE, _text(handle)))
 
     def rename(self, old: bytes, new: bytes) -> None:
-        """Rename a file; one with the new name is replaced."""
+        """Rename a file; an existing file with the new name is replaced."""
         if _RENAME not in self._extensions:
             raise SftpError("its server cannot replace a file (it lacks posix-rename)")
         self._done(self._send(_EXTENDED, _text(_RENAME) + _text(old) + _text(new)))
@@ -191,7 +194,7 @@ class Sftp:
         self._done(self._send(_MKDIR, _text(path) + struct.pack(">I", 0)))
 
     def _blocks(self, handle: bytes, start: int, size: int) -> Iterator[bytes]:
-        """Yield the blocks of a file in order, with many requests under way."""
+        """Yield the blocks of a file in order, while many requests are in flight."""
         under_way: deque[tuple[int, int, int]] = deque()
         at = start
         while at < size or under_way:
@@ -229,7 +232,7 @@ class Sftp:
         return body.text()
 
     def _leave(self, handle: bytes) -> None:
-        """Close a file of the server after an error."""
+        """Close an open file on the server after an error."""
         with suppress(SftpError):
             for number in sorted(self._awaited):
                 self._answer(number)
@@ -250,7 +253,7 @@ class Sftp:
         return self._numbers
 
     def _answer(self, number: int) -> tuple[int, _Body]:
-        """Return the server's answer to a request; keep answers to other requests."""
+        """Return the server's answer to a request; store answers to other requests for later."""
         while number not in self._early:
             kind, body = self._packet()
             answered = body.number()
@@ -277,7 +280,7 @@ class Sftp:
         return packet[0], _Body(packet[1:])
 
     def _whole(self) -> int | None:
-        """Return the length of the next answer in bytes; None until all of it has arrived."""
+        """Return the length of the next answer in bytes; None if it has not arrived completely."""
         if len(self._buffer) < 4:
             return None
         size = int.from_bytes(self._buffer[:4], "big")
@@ -296,7 +299,7 @@ class Sftp:
         self._buffer += data
 
     def _broken(self) -> SftpError:
-        """Return ssh's last line as the reason of a broken connection."""
+        """Return the error for a broken connection, with ssh's last line as the reason."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         self._said.seek(0)
@@ -351,7 +354,7 @@ def _text(data: bytes) -> bytes:
 
 
 def _extensions(body: _Body) -> frozenset[bytes]:
-    """Return which extensions of SFTP the server has."""
+    """Return the extensions of SFTP that the server supports."""
     body.number()
     names = []
     while body.left:

@@ -1,4 +1,4 @@
-"""Carry the hub's state to benches, which need it to confirm and bisect regressions."""
+"""Transfer the hub's state to benches, which need it to confirm and bisect regressions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FILES = (*_PLAN, DETECTED, JOURNAL, BUILDS_FILE)
 
 
 def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
-    """Pack the hub's state into a folder; return how many files.
+    """Pack the hub's state into a folder; return the number of files.
 
     Without a ``store``, the state lists the revisions, which a machine needs to measure cells. With
     a ``store``, it also has measurements, findings and decisions, and the bundles of undecided
-    experiments, which a machine continues. Raises UserError for a store that is no SQLite file, and
-    for a folder that is not writable.
+    experiments, so that a machine can continue them. Raises UserError for a store that is not a
+    SQLite file, and for a folder that is not writable.
     """
     names = _FILES if store is not None else _PLAN
     files = {name: results / name for name in names if (results / name).exists()}
@@ -54,9 +54,9 @@ def pack_state(results: Path, store: Engine | None, folder: Path) -> int:
 
 
 def take_state(folder: Path, results: Path) -> int:
-    """Replace this machine's state by that of the hub; return how many files.
+    """Replace this machine's state by that of the hub; return the number of files.
 
-    Bundles stay, so a machine that keeps them measures nothing again. Raises UserError as
+    The bundles of this machine stay, so their runs are not measured again. Raises UserError as
     :func:`received` does.
     """
     sums = received(folder, (*_FILES, STORE, EXPERIMENTS))

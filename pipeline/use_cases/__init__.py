@@ -1,1 +1,1 @@
-"""What each verb does, without a command line: the stages of a night, alone and in order."""
+"""The use cases behind the commands of nightshift, among them the stages of a night."""

@@ -1,4 +1,4 @@
-"""Write an article about a table of results, as markdown to edit."""
+"""Write an article about a table of results, as a draft in markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.use_cases.table import (
 
 
 def write_article(context: PlanningContext, name: str, output: Path | None) -> str:
-    """Return an article about a table of results, and write it to a file if one is given.
+    """Return an article about a table of results; write it to the file ``output`` if given.
 
     Raises UserError for an unknown table, and for one without results.
     """

@@ -1,4 +1,4 @@
-"""Find what the hub asked of a bench, so that only this is accepted from it."""
+"""Find what the hub asked of a bench, so that the hub accepts nothing else from it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _LOG = logging.getLogger(__name__)
 class Pursued:
     """The experiments about regressions that a bench may measure.
 
-    An entry of ``recoveries`` is a regression, the improvement that seems to end it, and the
-    experiment.
+    An entry of ``recoveries`` consists of a regression, the improvement that seems to end it, and
+    the experiment.
     """
 
     confirmations: list[tuple[Regression, Experiment]] = field(default_factory=list)
@@ -71,8 +71,8 @@ class BenchRequest:
 def request_of(context: MeasuringContext, batch: str, place: str) -> BenchRequest:
     """Return what the hub asked of the bench that sends some results.
 
-    Raises UserError for a batch that was never handed out, for a place of no machine class, and for
-    a class that the configuration does not declare.
+    Raises UserError for a batch that was never handed out, for a place that belongs to no machine
+    class, and for a class that the configuration does not declare.
     """
     asked = Batches(context.results).find(batch) if batch else None
     machine_class = asked.machine_class if asked is not None else _class_of(context, place)
@@ -98,7 +98,7 @@ def request_of(context: MeasuringContext, batch: str, place: str) -> BenchReques
 
 
 def _class_of(context: MeasuringContext, place: str) -> str:
-    """Return the machine class whose results a place holds, if no batch says it."""
+    """Return the machine class whose results a place holds, for results without a batch."""
     classes = context.config.machine_class
     if not classes:
         return context.machine_class
@@ -106,9 +106,9 @@ def _class_of(context: MeasuringContext, place: str) -> str:
         if any(_lies_in(place, each) for each in section.places):
             return section.name
     raise UserError(
-        f"{place} does not say which batch of the hub it answers; run `nightshift pack --batch "
-        "ID` on the bench, or list the place in `from` of the bench's [[class]] in "
-        f"{context.file.path}"
+        f"the results in {place} name no batch of the hub, so their machine class is unknown; pack "
+        "them with the id that the hub gave (`nightshift pack --batch ID`), or list the place in "
+        f"`from` of the [[class]] of the bench in {context.file.path}"
     )
 
 
@@ -121,7 +121,7 @@ def _lies_in(place: str, declared: str) -> bool:
 def _asked_cells(
     context: MeasuringContext, plan: Plan, machine_class: str, batch: Batch | None
 ) -> list[tuple[Cell, int]]:
-    """Return which cells a bench shall measure, and how many runs of each."""
+    """Return the cells that a bench should measure, with the maximum number of runs of each."""
     if batch is not None:
         keys = batch.cells
         return [
@@ -140,7 +140,7 @@ def _asked_cells(
 
 
 def _controls(context: MeasuringContext, machine_class: str, control: Control | None) -> list[Cell]:
-    """Return the controls that a machine class measures."""
+    """Return the cells of the controls that a machine class measures."""
     if not context.config.control:
         return []
     machine = context.class_machine(machine_class)
@@ -153,7 +153,7 @@ def _controls(context: MeasuringContext, machine_class: str, control: Control | 
 def _pursued(
     context: MeasuringContext, plan: Plan, machine_class: str, batch: Batch | None
 ) -> Pursued:
-    """Return the experiments that the present regressions need."""
+    """Return the experiments that a bench may run for the present regressions."""
     found = Pursued()
     detected = context.regressions.detection(now())
     if detected is None or (batch is not None and not batch.regressions):

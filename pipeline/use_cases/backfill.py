@@ -32,9 +32,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class Backfilled(NamedTuple):
-    """What a backfill did: measured revisions, failed builds, revisions left.
+    """What a backfill did: measured revisions, failed builds, number of skipped revisions left.
 
-    ``detected`` is the detection afterwards, ``seconds`` the duration.
+    ``detected`` is the result of the detection afterwards, ``seconds`` the duration of both.
     """
 
     done: list[Choice]
@@ -47,7 +47,7 @@ class Backfilled(NamedTuple):
 def foresee(
     context: MeasuringContext, asked: BackfillRequest, count: int | None, seconds: float
 ) -> list[Choice]:
-    """Return which revisions :func:`backfill` would measure, as far as known beforehand."""
+    """Return the revisions that :func:`backfill` would measure, as far as known beforehand."""
     return _backfill(context, asked).foreseen(count, seconds)
 
 
@@ -92,7 +92,7 @@ class Backfill:
     failed: list[tuple[Choice, str]] = field(default_factory=list)
 
     def plan(self, choice: Choice | None = None) -> Plan:
-        """Return the plan of a night, or of only the revision of a ``choice``."""
+        """Return the plan of a night; with a ``choice``, only the part for its revision."""
         if choice is None:
             return self.context.plan(self.found)
         whole = self.context.plan(self.found, {choice.line: {choice.label}})
@@ -103,7 +103,7 @@ class Backfill:
         return sum(gaps.left() for gaps in self._gaps())
 
     def foreseen(self, count: int | None, seconds: float) -> list[Choice]:
-        """Return which revisions can be measured within a time, by expected duration."""
+        """Return the revisions that can be measured within a time, judged by expected durations."""
         chosen: list[Choice] = []
         spent = 0.0
         # All revisions of a line have the same steps.
@@ -136,14 +136,14 @@ class Backfill:
                 if choice is None:
                     break
                 watcher.note(
-                    f"{choice.line} {choice.label} is next: {choice.why}; "
+                    f"measuring {choice.line} {choice.label} next: {choice.why}; "
                     f"{show_duration(left)} left"
                 )
                 if self._measure(choice, watcher):
                     longest = max(longest, left - (began + seconds - self.clock()))
 
     def _foreseen(self) -> Iterator[Choice]:
-        """Yield the next revisions to measure, unfinished ones first."""
+        """Yield the revisions to measure in order, unfinished ones first."""
         lines = []
         for gaps in self._gaps():
             begun = self._begun(gaps)
@@ -165,18 +165,20 @@ class Backfill:
         )
 
     def _begun(self, gaps: Gaps) -> list[Choice]:
-        """Return the revision of a line that an earlier backfill began and did not finish."""
+        """Return the unfinished revision of a line, which an earlier backfill began, if any."""
         found = []
         for one in load_begun(self.context.results):
             if one.line == gaps.line and one.revision in gaps.labels:
                 place = gaps.labels.index(one.revision)
-                choice = Choice(gaps.line, one.revision, place, "it is begun but not finished")
+                choice = Choice(
+                    gaps.line, one.revision, place, "its measurement was begun but not finished"
+                )
                 if tuple(self.plan(choice).keys()) == one.cells:
                     found.append(choice)
         return found
 
     def _measure(self, choice: Choice, watcher: Watcher) -> bool:
-        """Measure all missing runs of a revision. Returns False if its build failed."""
+        """Measure all missing runs of a revision; return False if its build failed."""
         context, plan = self.context, self.plan(choice)
         runs = plan.remaining(measured(context.store))
         begun = Begun(line=choice.line, revision=choice.label, cells=tuple(plan.keys()))

@@ -54,17 +54,17 @@ class Restored(NamedTuple):
 
 
 def restore_backup(place: str, at: str, config: Path, watcher: Watcher) -> Restored:
-    """Restore the newest backup at a place whose name begins with ``at``.
+    """Restore the newest of the backups at a place whose names begin with ``at``.
 
-    An existing configuration file is kept. Raises UserError if there is no such generation, or if a
-    folder is not empty.
+    An existing configuration file is kept. Raises UserError if there is no such backup, or if a
+    folder to restore to is not empty.
     """
     settings = load_config(config).config if config.exists() else Config()
     with place_of(settings, place) as there:
         names = generations(there)
         name = next((each for each in reversed(names) if each.startswith(at)), None)
         if name is None:
-            known = f"; there are {names[0]} to {names[-1]}" if names and at else ""
+            known = f"; the available backups are {names[0]} to {names[-1]}" if names and at else ""
             raise UserError(f"{place} has no backup{' of ' + at if at else ''}{known}")
         restore_config(there, name, config)
         sources = hub_sources(load_config(config).config, config)

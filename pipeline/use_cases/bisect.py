@@ -30,8 +30,9 @@ from pipeline.use_cases.measuring import MeasuringContext
 class RangeRequest(NamedTuple):
     """What to bisect: two revisions of a line, and which metrics changed by how much.
 
-    ``smallest`` is relative; None stands for that of the configuration. Without metrics those of
-    the configuration are compared, without steps all steps of the workload.
+    ``smallest`` is the smallest change of interest, relative; None means the configured one.
+    Without metrics those of the configuration are compared, without steps all steps of the
+    workload.
     """
 
     line: str
@@ -49,7 +50,7 @@ class RangeRequest(NamedTuple):
 def bisect_regression(
     context: MeasuringContext, fingerprint: str, seconds: float, watcher: Watcher
 ) -> Bisected:
-    """Bisect the regression whose fingerprint begins with some digits.
+    """Bisect the regression whose fingerprint begins with ``fingerprint``.
 
     Raises UserError if none or several match, or if the regression cannot be bisected.
     """

@@ -1,4 +1,4 @@
-"""The stage build: make one build, or every build that the plan needs."""
+"""The build stage: make one build, or every build that the plan needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BuildRequest(NamedTuple):
 def build_one(
     context: MeasuringContext, asked: BuildRequest, again: bool, watcher: Watcher
 ) -> Build:
-    """Make one build; with ``again`` also if it failed before.
+    """Make one build; with ``again`` even if it failed before.
 
     Raises UserError for an unknown revision, and if the build fails.
     """

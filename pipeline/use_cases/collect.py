@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class CollectedTotals:
-    """What was collected from all places; ``wrong`` has a line for each unusable file.
+    """What was collected from all places; ``wrong`` has a message for each unusable file.
 
     ``measurements`` is the number of measurements that were added to the store.
     """
@@ -70,7 +70,7 @@ def collect_all(
 
 
 def collect_state(context: MeasuringContext, folders: Sequence[str]) -> int:
-    """Take over the hub's state or plan, in place of this machine's; return how many files.
+    """Replace this machine's state or plan by the hub's; return the number of files.
 
     Raises UserError for a place that is not a local folder.
     """
@@ -85,7 +85,7 @@ def collect_state(context: MeasuringContext, folders: Sequence[str]) -> int:
 def _collect_from(
     context: MeasuringContext, address: str, came: CollectedTotals, watcher: Watcher
 ) -> None:
-    """Collect results from one place. Raises UserError if the transfer must end."""
+    """Collect results from one place. Raises UserError if the collection cannot continue."""
     folder = Path(address)
     if not is_remote(address) and (not folder.is_dir() or (folder / SUMS).exists()):
         request = request_of(context, claimed(folder / CLAIM), address)
@@ -120,7 +120,7 @@ def _collect_from(
 def _collected(
     context: MeasuringContext, folder: Path, place: str, request: BenchRequest
 ) -> Collected:
-    """Collect what the hub asked for from a local folder, and judge its experiments."""
+    """Collect from a local folder what the hub asked for, and judge its experiments."""
     with held(context.results / ".collect.lock"):
         brought = {path.name for path in (folder / EXPERIMENTS).glob("*")}
         set_aside_decided(context, request, brought)
@@ -139,7 +139,7 @@ def _collected(
 def _collect_searches(
     context: MeasuringContext, folder: Path, request: BenchRequest, found: Collected
 ) -> None:
-    """Collect the bisections of regressions that this collection has confirmed."""
+    """Collect the bisections of regressions that the collected experiments have confirmed."""
     again = request_of(context, request.batch, request.place)
     more = collect(folder, context.results, again.assignment)
     found.experiments |= more.experiments

@@ -38,14 +38,14 @@ SMALLEST: Mapping[Mode, float] = {Mode.TIME: 0.02, Mode.COUNT: 0.005}
 """The default of the smallest change of interest (relative), by mode."""
 
 ANSWER = "comparison.json"
-"""Name of the file with the answer, in the folder of the experiment."""
+"""The name of the file with the result, in the folder of the experiment."""
 
 
 class ComparisonRequest(NamedTuple):
     """What to compare: two builds as the user wrote them, and the steps (all if empty).
 
     ``smallest`` is the smallest change of interest, relative; None for the default of the mode.
-    ``seconds`` limits the measured time. ``mode`` is None for the mode of the workload.
+    ``seconds`` limits the time spent measuring. ``mode`` is None for the mode of the workload.
     """
 
     base: str
@@ -82,7 +82,7 @@ def compare(
 
 
 def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experiment:
-    """Return the experiment that answers a request to compare.
+    """Return the experiment that makes the requested comparison.
 
     Raises UserError for an unknown revision, and for builds that cannot be compared.
     """
@@ -112,7 +112,7 @@ def experiment_of(context: MeasuringContext, asked: ComparisonRequest) -> Experi
 
 
 class BuildFailedError(UserError):
-    """A build failed, for a ``reason``. With ``of_head``, base was built, and head was not."""
+    """A build of a comparison failed; ``reason`` says why, ``of_head`` whether it was head's."""
 
     def __init__(self, text: str, *, of_head: bool) -> None:
         super().__init__(f"a build failed, so there is nothing to compare: {text}")
@@ -122,7 +122,7 @@ class BuildFailedError(UserError):
 def counted_functions(
     experiment: Experiment, results: Path
 ) -> dict[str, tuple[FunctionCostChange, ...]]:
-    """Return which functions caused a change of instructions, by step."""
+    """Return how the instructions of each function changed from base to head, by step."""
     if experiment.pair.mode is not Mode.COUNT:
         return {}
     folder = experiment.place(results) / BUNDLES

@@ -1,4 +1,4 @@
-"""The stage confirm: measure suspected regressions again, and decide about each."""
+"""The confirm stage: measure suspected regressions again, and decide about each."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def confirm_suspected(
 ) -> ConfirmedNow:
     """Measure suspected regressions again: all, or those with given fingerprints.
 
-    With ``again``, earlier runs are ignored; ``mode`` chooses counts or times. Raises UserError for
-    a fingerprint that matches no suspected regression, or several.
+    With ``again``, earlier runs are ignored; ``mode`` chooses instruction counts or times. Raises
+    UserError for a fingerprint that matches no suspected regression, or several.
     """
     plan = context.plan()
     regressions = suspected(context.regressions.detection_of(plan, now()).regressions)
@@ -69,12 +69,13 @@ def confirm_all(
     seconds: float | None = None,
     mode: Mode | None = None,
 ) -> list[ConfirmOutcome]:
-    """Measure regressions again one after another; they share ``seconds`` of time.
+    """Measure regressions again one after another, for at most ``seconds`` in total.
 
-    The default of ``seconds`` is the time limit of a night. With ``go_on`` undecided regressions
-    continue; without it only those with new runs. A suspected regression that already has a
-    decision was reopened, and is measured from the beginning. An error of one regression is logged
-    and does not stop the others. Outcomes are recorded in the journal.
+    The default of ``seconds`` is the configured limit of a night. Undecided regressions are
+    continued; without ``go_on`` only those with new runs. A suspected regression whose experiment
+    was already decided has been reopened, so it is measured from the beginning; with ``again``,
+    every regression is. An error of one regression is logged and does not stop the others. Outcomes
+    are recorded in the journal.
     """
     outcomes: dict[str, ConfirmOutcome] = {}
     waiting: list[tuple[Regression, Experiment]] = []

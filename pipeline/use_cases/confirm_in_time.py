@@ -1,4 +1,4 @@
-"""Measure regressions once with timed runs after instruction counts have confirmed them."""
+"""Measure regressions once with timed runs, after instruction counts have confirmed them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def confirm_in_time(
     seconds: float,
     watcher: Watcher,
 ) -> None:
-    """Measure regressions that counts confirmed with timed runs; they share ``seconds``.
+    """Measure with timed runs, within ``seconds``, what instruction counts have confirmed.
 
-    A regression that timed runs have decided is not measured again. A regression whose timed series
-    are of another machine class is not measured here. An error of one regression is logged and does
-    not stop the others.
+    Regressions that timed runs have already decided are skipped, and so are those whose timed
+    series belong to another machine class. An error of one regression is logged and does not stop
+    the others.
     """
     waiting = []
     for regression in regressions:
@@ -75,7 +75,7 @@ def confirm_in_time(
 
 
 def _range_of(context: MeasuringContext, plan: Plan, regression: Regression) -> tuple[Cell, ...]:
-    """Return the timed cells of a regression's range; none without a culprit or timed cells."""
+    """Return the timed cells to bisect for a regression; empty without culprit or such cells."""
     if regression.culprit is None or not regression.culprit.confirmed:
         return ()
     try:

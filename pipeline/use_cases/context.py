@@ -1,4 +1,4 @@
-"""The context of most verbs: the configuration, the results, the store, this machine."""
+"""The context of most commands: the configuration, the results, the store, this machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Context:
         )
 
     def clock(self) -> float:
-        """Return the time in seconds of the clock that all time limits use."""
+        """Return the time of the clock that all time limits use, in seconds."""
         return time.monotonic()
 
     @property
@@ -124,7 +124,7 @@ class Context:
         return tuple(described(each.name, each.cores, each.memory_gb) for each in classes)
 
     def class_machine(self, machine_class: str) -> Machine:
-        """Return the machine that represents a class in plans.
+        """Return the machine that stands for a class in plans.
 
         Raises UserError for a class that the configuration does not declare.
         """

@@ -1,4 +1,4 @@
-"""Record people's decisions: about regressions, and about series to be muted."""
+"""Record people's decisions: about regressions, and about which series are muted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def decide(
     """Record a decision about a regression; return its fingerprint and new state.
 
     Raises UserError for an unknown or ambiguous fingerprint, for a decision that the state does not
-    allow, and for an end in the past.
+    allow, and for an ``until`` in the past.
     """
     known = context.regressions.known(now())
     matching = matching_fingerprints(fingerprint, known)
@@ -47,7 +47,7 @@ def decide(
 
 
 def mute(context: Context, pattern: Pattern, note: str, until: datetime | None) -> None:
-    """Exclude series that match a pattern from detection until a day."""
+    """Exclude series that match a pattern from detection until a day, or indefinitely."""
     event = Event(
         at=now(),
         event=EventKind.MUTED,
@@ -61,7 +61,7 @@ def mute(context: Context, pattern: Pattern, note: str, until: datetime | None) 
 
 
 def list_mutes(context: Context) -> Mapping[str, Event]:
-    """Return the mutes that hold now, by fingerprint."""
+    """Return the mutes that are in force now, by fingerprint."""
     return mutes(Journal(context.results).read(), now().date())
 
 

@@ -1,4 +1,4 @@
-"""The stage detect: search all series for changes, and match them with known regressions."""
+"""The detect stage: search all series for changes, and match them with known regressions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LOG = logging.getLogger(__name__)
 
 @logged("detect")
 def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
-    """Search the series of a plan for changes; record new and gone regressions.
+    """Search the series of a plan for changes; record new and resolved regressions.
 
-    If nothing changed since the last detection, that one is returned.
+    If nothing changed since the last detection, its result is returned.
     """
     settings = context.config.detect
     rules = rules_of(context)
@@ -94,7 +94,7 @@ def _logged(detected: Detected) -> Detected:
 
 
 def rules_of(context: MeasuringContext) -> Rules:
-    """Return the rules of detection: from ``nightshift.toml``, and people's mutes.
+    """Return the rules of detection, from ``nightshift.toml`` and the mutes in force.
 
     Logs a warning if the configuration sets two budgets, of which one is ignored.
     """

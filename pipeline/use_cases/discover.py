@@ -1,4 +1,4 @@
-"""The stage discover: ask sources which revisions exist."""
+"""The discover stage: ask sources which revisions exist."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def discover_stage(
 ) -> Discovered:
     """Ask the sources of the configured lines, or all sources of a ``target``.
 
-    ``source`` names one of them. What a configured line needs is remembered for the plan. With
-    ``refresh``, sources that were queried within the last hour are queried again. Raises UserError
-    for an unknown target or source, and if no source can be reached.
+    With ``source``, only this source of the target is asked. The revisions of configured lines are
+    saved for the plan. With ``refresh``, sources that were queried within the last hour are queried
+    again. Raises UserError for an unknown target or source, and if no source can be reached.
     """
     if target:
         found = _everywhere(context, target, source, refresh)
@@ -40,7 +40,7 @@ def discover_stage(
 
 
 def _remember(context: MeasuringContext, found: Discovered) -> None:
-    """Save which revisions exist for the configured lines, beside those known before."""
+    """Save which revisions exist for the configured lines; keep those of other sources."""
     if not context.config.line:
         return
     needed = {offer: found[offer] for offer in offers_of(context.file) if offer in found}
@@ -50,7 +50,7 @@ def _remember(context: MeasuringContext, found: Discovered) -> None:
 
 
 def _everywhere(context: MeasuringContext, name: str, source: str, refresh: bool) -> Discovered:
-    """Ask every source of a target; warn about those that cannot be reached."""
+    """Ask one or all sources of a target; warn about those that cannot be reached."""
     try:
         target = find_target(name)
     except KeyError as error:

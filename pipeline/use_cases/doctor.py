@@ -30,7 +30,7 @@ def examine_machine(context: Context) -> Examined:
 
 
 def _store(context: Context) -> tuple[CheckResult, Machine | None]:
-    """Read from the store what this machine was like at its last run."""
+    """Check the store; return also this machine's fingerprint at its last run, if known."""
     last = None
 
     def opened() -> str:

@@ -1,7 +1,7 @@
-"""Write the log of a verb that measures or changes something: one JSON line for each event.
+"""Write the log of a command that measures or changes something: one JSON line per event.
 
-Each call writes its own file in ``results/logs``, named after its start time, verb and process id.
-The newest files of each verb are kept.
+Each call of a command writes a new file in ``results/logs``, named after its start time, command
+and process id. The newest files of each command are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOLDER = "logs"
 """The folder of the logs, in the results."""
 
 KEPT = 30
-"""Number of logs kept for each verb; a new log removes the oldest beyond it."""
+"""Number of logs that are kept for each command; older ones are deleted when a new one begins."""
 
 LOGGER = "pipeline"
 """The parent logger of all modules."""
@@ -38,7 +38,7 @@ REDACTED = "***"
 
 _SECRET_NAMES = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)(_|$)", re.I)
 _SHORTEST = 6
-"""Minimum length of a redacted secret, in characters: a shorter one would hide ordinary words."""
+"""Minimum length of a secret to redact, in characters: shorter ones could be ordinary words."""
 
 _OF_EVERY_RECORD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -52,7 +52,7 @@ _Result = TypeVar("_Result")
 class Redaction(logging.Filter):
     """Hides the values of secret environment variables in log lines.
 
-    Secret are the variables in ``names``, and those with secret-like names such as
+    Secret variables are those in ``names``, and those whose names look secret, such as
     ``GITHUB_TOKEN``.
     """
 
@@ -61,7 +61,7 @@ class Redaction(logging.Filter):
         self._names = frozenset(names)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Hide secrets in the message and fields of a log line; no line is dropped."""
+        """Replace secrets in the message and fields of a log line; always return True."""
         secrets = self._secrets()
         record.msg, record.args = _without(record.getMessage(), secrets), ()
         for name, value in fields_of(record).items():
@@ -113,10 +113,10 @@ class JsonLines(logging.Formatter):
 
 
 class _LogFile(logging.FileHandler):
-    """A log file that never stops a night, even if it cannot be written."""
+    """A log file whose write errors are ignored, so that they never stop a night."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignore that a log line could not be written."""
+        """Ignore the failure to write a log line."""
 
 
 def logged(
@@ -125,7 +125,7 @@ def logged(
     [Callable[Concatenate[_Context, _Given], _Result]],
     Callable[Concatenate[_Context, _Given], _Result],
 ]:
-    """Make a use case write a log of its own, unless one is being written already."""
+    """Decorate a use case so that it writes a log, unless its caller already writes one."""
 
     def decorate(
         case: Callable[Concatenate[_Context, _Given], _Result],
@@ -142,9 +142,9 @@ def logged(
 
 @contextmanager
 def event_log(context: Context, verb: str) -> Iterator[None]:
-    """Log to a file while the block runs; an error then names the file.
+    """Log to a file while the block runs; the message of an error then names the file.
 
-    Within another log this does nothing. If the file cannot be created, a warning is logged.
+    Inside another such block this does nothing. If the file cannot be created, a warning is logged.
     """
     logger = logging.getLogger(LOGGER)
     if any(isinstance(each, _LogFile) for each in logger.handlers):
@@ -218,7 +218,7 @@ def logged_stage(stage: str) -> Iterator[None]:
 
 
 def _new_file(folder: Path, verb: str) -> Path:
-    """Return the path of a new log, and delete the oldest logs of this verb."""
+    """Return the path of a new log; delete the oldest logs of this command."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob(f"*-{verb}-*.jsonl"))[: -KEPT + 1]:
         old.unlink(missing_ok=True)
@@ -226,7 +226,7 @@ def _new_file(folder: Path, verb: str) -> Path:
 
 
 def _secret_variables(config: Config) -> list[str]:
-    """Return which environment variables hold secrets."""
+    """Return the names of the environment variables that hold secrets."""
     return [
         config.fleet.secret,
         config.fleet.runner_secret,

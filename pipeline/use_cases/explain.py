@@ -1,4 +1,4 @@
-"""The stage explain: find out why regressions are slower, and try old settings."""
+"""The explain stage: find out why regressions are slower, and try old settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLOCKS = 4
 
 
 class TrialRequest(NamedTuple):
-    """How to try old settings: for how many seconds, with how many runs."""
+    """The limits of trials of old settings: seconds, and number of runs."""
 
     seconds: float
     blocks: int = BLOCKS
@@ -51,7 +51,7 @@ class TrialRequest(NamedTuple):
 def explain_chosen(
     context: MeasuringContext, fingerprint: str, trial: TrialRequest | None, watcher: Watcher
 ) -> list[Explanation]:
-    """Explain the regressions with a given beginning of their fingerprint, or all.
+    """Explain the regressions whose fingerprints begin with ``fingerprint``; all if it is empty.
 
     With a ``trial``, their changed settings are tested first. Raises UserError for an unknown
     fingerprint.
@@ -88,10 +88,10 @@ def try_suspects(
 ) -> tuple[Trial, ...]:
     """Measure the first bad revision with the old values of changed settings.
 
-    The trials are stored beside the runs for :func:`explain_one`, which includes them in the class.
-    The call ends after ``seconds`` or after ``blocks`` of each trial, whichever is first; a later
-    call continues. Returns nothing if no level changed, or no setting that can be restored. Raises
-    UserError for an error that ends a run.
+    The trials are stored beside the runs for :func:`explain_one`, which uses them to classify the
+    slowdown. The call ends after ``seconds`` or after ``blocks`` of each trial, whichever is first;
+    a later call continues. Returns an empty tuple if no level changed, or if no setting changed
+    that can be set back. Raises UserError for an error that ends a run.
     """
     # Neither a level of zero nor a spread has a ratio whose change a trial could reverse in part.
     measured = [
@@ -137,8 +137,8 @@ def try_suspects(
 def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: bool = True) -> str:
     """Return why a regression is slower, as text for its issue; empty if unknown.
 
-    If its line or its bundles no longer exist, return the explanation saved before. With ``keep``,
-    save it as :func:`explain_one` does.
+    If its line or its bundles no longer exist, the saved explanation is returned. With ``keep``,
+    the explanation is saved as in :func:`explain_one`.
     """
     if not regression.worse:
         return ""
@@ -153,7 +153,7 @@ def why(context: MeasuringContext, plan: Plan, regression: Regression, *, keep: 
 
 
 def is_unproven(context: MeasuringContext, plan: Plan, regression: Regression) -> bool:
-    """Whether a regression is slower at equal instructions, without a proof of the cause.
+    """Whether a regression is slower at equal instructions, with no proof of the cause.
 
     False for a regression whose line has no counted workload.
     """
@@ -188,7 +188,7 @@ def _folder(context: MeasuringContext, regression: Regression) -> Path:
 
 
 def _chosen(regressions: tuple[Regression, ...], fingerprint: str) -> list[Regression]:
-    """Return the regressions with a given beginning of their fingerprint, or all."""
+    """Return the regressions whose fingerprints begin with ``fingerprint``; all if it is empty."""
     worse = {each.fingerprint: each for each in regressions if each.worse}
     found = matching_fingerprints(fingerprint, worse)
     if fingerprint and not found:

@@ -1,4 +1,4 @@
-"""Connect to the cloud with the configured settings, and reap expired servers."""
+"""Connect to the cloud with the configured settings, order servers, and reap expired ones."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from pipeline.use_cases.planning import PlanningContext
 from pipeline.use_cases.pursue import classes_to_pursue
 
 _QUOTE_PATIENCE = 2.0
-"""Seconds in which a quote retries requests to a cloud that does not respond."""
+"""Seconds for which a quote retries requests to a cloud that does not respond."""
 _QUOTE_TIMEOUT = (2.0, 3.0)
-"""Timeouts of a quote in seconds. With its patience, such a request ends within 7 s."""
+"""Timeouts of a request for a quote in seconds. With the retries, it fails within 7 s."""
 
 
 def has_servers(context: Context, *, may_have: bool = False) -> bool:
-    """Return whether nights rent servers, rather than use machines that always exist.
+    """Return whether nights rent servers, instead of using machines that always exist.
 
-    With ``may_have``, a cloud token is sufficient: servers of an earlier configuration may exist.
+    With ``may_have``, also return True if there is a cloud token: an earlier configuration may have
+    left servers.
     """
     if any(each.server_type for each in context.config.machine_class):
         return True
@@ -57,11 +58,12 @@ def order_night(
     attempt: int = 1,
     variables: Path | None = None,
 ) -> Quote:
-    """Return the price of the servers that a night needs for what is due, if it may have them.
+    """Return the quote for the servers that a night needs for its remaining work.
 
-    If it needs any, ``variables`` is the file that Terraform reads them from; their runners are
-    registered then. ``seconds`` are the time to live. Raises QuoteRefusedError as the gate of the
-    fleet does.
+    If it needs any, and ``variables`` is given, their runners are registered, and the variables
+    from which Terraform creates the servers are written to that file. ``seconds`` is the servers'
+    time to live; 0 means the configured one. Raises QuoteRefusedError as :meth:`Fleet.gate` does if
+    the servers are not allowed.
     """
     fleet = fleet_of(context, note, quick=True)
     work = {**dict.fromkeys(classes_to_pursue(context), 0.0), **due_work(context)}
@@ -72,7 +74,7 @@ def order_night(
 
 
 def reap(context: Context, note: Callable[[str], None]) -> Swept:
-    """Delete the resources past their time to live; record the time unless some remain."""
+    """Delete the resources past their time to live; if none remain, record the time."""
     swept = fleet_of(context, note).reap()
     if not swept.left:
         note_reaped(context.results, now())

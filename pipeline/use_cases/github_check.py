@@ -11,10 +11,10 @@ from pipeline.use_cases.github_client import github_client
 
 
 def check_repository(context: Context, repository: str) -> list[SettingFinding]:
-    """Return which settings of a GitHub repository nightshift needs, and whether each is set.
+    """Return the settings of a GitHub repository that nightshift needs, and whether each is set.
 
-    Raises UserError if the repository does not exist for the token, and if GitHub cannot be
-    reached.
+    Raises UserError if the repository does not exist or the token has no access to it, and if
+    GitHub cannot be reached.
     """
     client, name = github_client(context, repository, "read access to administration")
     try:

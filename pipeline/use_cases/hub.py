@@ -1,4 +1,4 @@
-"""Run the hub, Prometheus and Grafana with our configuration, until it is stopped."""
+"""Run the hub (Prometheus and Grafana with nightshift's configuration) until it is stopped."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _publishers(
 ) -> list[Publisher]:
     """Return the publishers to the hub and to another configured receiver, if any.
 
-    The other receiver gets the results that a night could not send to it.
+    The publisher to the other receiver sends results that a night could not send.
     """
     at, _ = addresses(context.config)
     own, other = f"{at.url}{WRITE}", context.config.publish.url

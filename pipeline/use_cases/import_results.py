@@ -1,4 +1,4 @@
-"""Import results of other programs as bundles, so that they are shown and searched like ours."""
+"""Import results of other programs as bundles, to show and search them like measured results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ImportedTable(NamedTuple):
-    """What was imported: new bundles, and how many measurements."""
+    """What was imported: the new bundles, and the number of measurements."""
 
     line: str
     bundles: list[Path]
@@ -32,7 +32,7 @@ class ImportedTable(NamedTuple):
 
 
 class ImportRequest(NamedTuple):
-    """What to import; empty fields mean what the files themselves say.
+    """Which files to import; empty fields mean that the files themselves name the value.
 
     ``lower`` are patterns of steps whose lower values are better, for formats that do not say so.
     """
@@ -50,8 +50,8 @@ def import_table(
 ) -> ImportedTable:
     """Import a table of absolute values, on a line with the file's name by default.
 
-    Target, machine class and metric are used if the file does not name them. Raises UserError for a
-    file that cannot be read, and for the name of a line that is measured.
+    ``target`` and ``machine``, if given, override the file; ``metric`` is used if the file names
+    none. Raises UserError for a file that cannot be read, and for the name of a measured line.
     """
     name = _free_name(context, line or file.stem)
     table = read_published(file, metric)
@@ -74,7 +74,7 @@ def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -
 
     The revisions are in the order of the files and, within a file, in the file's order. Raises
     UserError for a file that cannot be read, for a revision that neither a file nor the request
-    names, and for the name of a line that is measured.
+    names, and for the name of a measured line.
     """
     name = _free_name(context, asked.line or form)
     values = [value for file in asked.files for value in _read(form, file)]
@@ -103,7 +103,7 @@ def import_results(context: MeasuringContext, form: str, asked: ImportRequest) -
 
 
 def _free_name(context: MeasuringContext, name: str) -> str:
-    """Return a name for an imported line. Raises UserError if a measured line has it."""
+    """Return the name for an imported line. Raises UserError if a measured line has this name."""
     if name in {section.name for section in context.config.line}:
         raise UserError(
             f"{context.file.path} has a [[line]] {name!r}; choose another name with --line"
@@ -130,13 +130,16 @@ def _read(form: str, file: Path) -> Sequence[ImportedValue]:
 
 
 def _labelled(values: Sequence[ImportedValue], revision: str) -> list[ImportedValue]:
-    """Return the imported values, each with its revision."""
+    """Return the imported values, labelled with ``revision`` if it is given.
+
+    Raises UserError if a value has no revision, or if ``revision`` would replace several others.
+    """
     named = list(dict.fromkeys(value.revision for value in values))
     if revision:
         if len(named) > 1:
             raise UserError(
-                f"the files name {plural(len(named), 'revision')}, so --revision can stand for "
-                "none of them; leave it out"
+                f"the files name {plural(len(named), 'revision')}, so --revision does not apply; "
+                "leave it out"
             )
         return [value._replace(revision=revision) for value in values]
     if "" in named:
@@ -154,8 +157,8 @@ def _machine_of(values: Sequence[ImportedValue]) -> str:
     names = sorted({value.machine for value in values})
     if len(names) > 1:
         raise UserError(
-            f"the files are of {plural(len(names), 'machine')} ({', '.join(names)}); import those "
-            "of each machine with a --line of their own"
+            f"the files are from {plural(len(names), 'machine')} ({', '.join(names)}); import the "
+            "files of each machine separately, each with its own --line"
         )
     return names[0]
 

@@ -1,4 +1,4 @@
-"""The stage ingest: add new bundles to the store, or build the store again."""
+"""The ingest stage: add new bundles to the store, or rebuild the store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 @logged("ingest")
 def ingest_all(context: MeasuringContext, watcher: Watcher) -> IngestReport:
-    """Add every bundle to the store that it does not have yet."""
+    """Add to the store every bundle that it does not have yet."""
     paths = context.new_bundles()
     with counting(watcher, "ingest", len(paths)) as progress:
         return context.ingest(paths, progress)

@@ -1,4 +1,4 @@
-"""Run a command while nobody else measures on this machine."""
+"""Run a command while no other process measures on this machine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pipeline.text.errors import UserError
 def run_leased(
     command: Sequence[str], purpose: str, seconds: float, note: Callable[[str], None]
 ) -> int:
-    """Run a command that has this machine to itself; return its exit code.
+    """Run a command while it holds the lease of this machine; return its exit code.
 
-    Waits at most ``seconds`` for the lease; ``note`` receives a line about its owner meanwhile.
-    Other processes see the ``purpose``. Raises UserError for a command that cannot be run, and
-    while another process has the lease.
+    Waits at most ``seconds`` for the lease, and reports its owner to ``note`` while it waits.
+    ``purpose`` is shown to other processes that want the lease. Raises UserError for a command that
+    cannot be run, and if another process still has the lease.
     """
     for tool in (command[0], "setpriv"):
         if shutil.which(tool) is None:

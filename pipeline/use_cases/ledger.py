@@ -10,7 +10,7 @@ from pipeline.use_cases.measuring import MeasuringContext
 
 
 def ledger_of(context: MeasuringContext) -> Ledger:
-    """Return the outcome of every alarm, and the smallest change that each series can show."""
+    """Return the ledger: the outcomes of all alarms, and the smallest detectable changes."""
     plan = context.plan()
     return make_ledger(
         context.regressions.known(now()).values(),

@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 
 NEIGHBOURS = 2
-"""Number of revisions of a range that consists of only its two ends."""
+"""Number of revisions in a range without any revision between its two ends."""
 
 NOT_SEEN = "no change for the worse"
 """The result of bisecting a regression that found only improvements."""
@@ -60,7 +60,7 @@ def bisected(
 ) -> Bisected:
     """Bisect some revisions on this machine, and save the result.
 
-    ``known`` are the figures of counted ends that the nights measured.
+    ``known`` are the instruction counts of both ends, if nights have measured them.
 
     Raises UserError for an end that cannot be measured.
     """
@@ -95,7 +95,7 @@ def _searched(
     clock: Callable[[], float],
     known: tuple[Figures, Figures] | None,
 ) -> Bisected:
-    """Bisect by instruction counts or by times."""
+    """Bisect by instruction counts or by times, as the mode of the cells says."""
     cells, figures = search
     if cells[0].workload.mode is Mode.COUNT:
         return bisect_counts(
@@ -112,9 +112,10 @@ def _searched(
 
 
 def judge_search(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    """Record the culprit that another machine's bisection found, from its bundles.
+    """Evaluate a bisection from another machine's bundles, and record the culprit.
 
-    The search runs again with the recorded figures. It ends at the first run that has no bundle.
+    The search is repeated with the recorded measurements. It ends at the first run without a
+    bundle.
     """
     name = search_name(search.cells, search.figures)
     folder = context.results / EXPERIMENTS / name
@@ -204,7 +205,7 @@ def _record(
 
 
 def _spent(context: MeasuringContext, experiment: str) -> float:
-    """Return how many minutes a bisection took before it was continued."""
+    """Return the minutes that the earlier parts of a bisection took, according to the journal."""
     reported = (
         event for event in context.regressions.events(now()) if event.experiment == experiment
     )
@@ -212,7 +213,7 @@ def _spent(context: MeasuringContext, experiment: str) -> float:
 
 
 def note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> bool:
-    """Record the culprit of a regression between neighbouring revisions; return if there is one."""
+    """Record the culprit of a regression between neighbouring revisions; return True if done."""
     if len(search.cells) != NEIGHBOURS or not _compared(context, regression, search):
         return False
     _note_neighbours(context, regression, search)
@@ -220,7 +221,7 @@ def note_neighbours(context: MeasuringContext, regression: Regression, search: S
 
 
 def _note_neighbours(context: MeasuringContext, regression: Regression, search: Search) -> None:
-    """Record the bad end as the culprit: no revision lies between, and confirming proved it."""
+    """Record the bad end as the culprit: the two ends are neighbours, and were compared."""
     parent, bad = (cell.revision for cell in search.cells)
     culprit = Culprit(
         revision=bad.label,
@@ -242,7 +243,7 @@ def _note_neighbours(context: MeasuringContext, regression: Regression, search: 
 def locate_all(
     context: MeasuringContext, plan: Plan, regressions: Sequence[Regression], watcher: Watcher
 ) -> None:
-    """Bisect regressions one after another until the night's time is over.
+    """Bisect regressions one after another until the time for it in this night is used up.
 
     An error of one regression is logged and does not stop the others.
     """
@@ -261,7 +262,7 @@ def locate_all(
 
 
 def _compared(context: MeasuringContext, regression: Regression, search: Search) -> bool:
-    """Return whether confirming compared exactly the two ends of a bisection."""
+    """Return whether the confirmation compared exactly the two ends of a bisection."""
     ends = tuple(cell.revision.label for cell in search.cells)
     confirming = (
         load_experiment(context.results / EXPERIMENTS / event.experiment)
@@ -277,7 +278,8 @@ def _compared(context: MeasuringContext, regression: Regression, search: Search)
 def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
     """Return whether a bisection can show more than the nights did.
 
-    A bisection of commits can, and so can one of releases if nights have skipped some of them.
+    A bisection of commits always can; a bisection of releases can if nights have skipped some of
+    them.
     """
     supply = search.cells[0].revision.supply
     commits = supply is not None and supply.commits
@@ -285,7 +287,7 @@ def _is_informative(search: Search, plan: Plan, regression: Regression) -> bool:
 
 
 def _skipped(search: Search, plan: Plan, regression: Regression) -> bool:
-    """Return whether some revision between the ends was not measured before."""
+    """Return whether some revision of a bisection is not on the regression's line."""
     (line,) = (line for line in plan.lines if line.name == regression.line)
     known = {revision.label for revision in line.revisions}
     return any(cell.revision.label not in known for cell in search.cells)

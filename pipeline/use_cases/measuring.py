@@ -1,4 +1,4 @@
-"""The context of verbs that measure: builds, servers, checks of the machine, controls."""
+"""The context of commands that measure: builds, servers, checks of the machine, controls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class MeasuringContext(PlanningContext):
-    """A configuration with all that is needed to build, measure and store results."""
+    """A configuration with everything needed to build, measure and store results."""
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -64,8 +64,8 @@ class MeasuringContext(PlanningContext):
     ) -> dict[str, str]:
         """Check this machine before it measures; return the warnings by check.
 
-        Counts do not wait for a calm machine. ``last`` is the machine at its last run, if known.
-        Raises UserError if a bad finding refuses the night.
+        Only the mode time waits until the machine is idle. ``last`` is the fingerprint of this
+        machine at its last run, if known. Raises UserError if a bad finding refuses the night.
         """
         policy = self.config.preflight.policy(waits=mode is Mode.TIME and not self.quick)
         found = preflight(System(folder=self.cache), policy, last, note, self.warned)
@@ -95,9 +95,9 @@ class MeasuringContext(PlanningContext):
     ) -> Iterator[BenchRunner]:
         """Begin an experiment: log it, and yield the runner that measures on this machine.
 
-        ``folder`` is the experiment's, ``about`` are further fields of the log. The watcher shows a
-        ``stage`` of this many ``seconds``. Raises UserError while another process measures on this
-        machine, and if preflight fails.
+        ``folder`` is the folder of the experiment, ``about`` are additional fields of the log
+        event. The watcher shows ``stage`` with a duration of ``seconds``. Raises UserError while
+        another process measures on this machine, and if preflight fails.
         """
         _LOG.info("experiment begins", extra={"experiment": folder.name, **about})
         watcher.begin(stage, seconds)
@@ -110,7 +110,7 @@ class MeasuringContext(PlanningContext):
     def controls(self, night: date) -> list[Cell]:
         """Return the controls that this machine measures in a night.
 
-        None on a machine that only evaluates results, and none with profiles.
+        Empty on a machine that only evaluates results, and for a plan with profiles.
         """
         if not self.config.control or self.profile or not self.measures:
             return []
@@ -122,7 +122,7 @@ class MeasuringContext(PlanningContext):
         return Quarantine(self.results)
 
     def new_bundles(self) -> list[Path]:
-        """Return the bundles to add to the store."""
+        """Return the bundles to ingest, after moving readable ones back from quarantine."""
         self.quarantine.release()
         left = self.quarantine.left()
         return [path for path in list_bundles(self.bundles) if path not in left]

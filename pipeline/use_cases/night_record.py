@@ -1,4 +1,4 @@
-"""Record each night when it ends, also if it fails."""
+"""Record each night when it ends, even if it fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.use_cases.context import Context
 from pipeline.use_cases.event_log import logged_stage
 
 STOPPED = "stopped"
-"""The recorded error of a night that ctrl-C or a termination signal stopped."""
+"""The error that is recorded for a night stopped by Ctrl-C or a termination signal."""
 
 
 class NightRecorder:
@@ -59,7 +59,7 @@ class NightRecorder:
         self._run_ids.append(cell.run_id(repetition))
 
     def night(self, error: str) -> Night:
-        """Return the record of the night; after an ``error``, what is known."""
+        """Return the record of the night; after an ``error``, unknown fields stay empty."""
         settings = self._context.config
         ended = Night(
             began=self._began,
@@ -118,7 +118,7 @@ class NightRecorder:
 
 @contextmanager
 def recorded(context: Context) -> Iterator[NightRecorder]:
-    """Record the night when the block ends, also by an error or a signal."""
+    """Record the night when the block ends, even by an error or a signal."""
     recorder, error = NightRecorder(context), ""
     try:
         yield recorder

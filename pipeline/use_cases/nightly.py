@@ -31,14 +31,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class NightObserver(Protocol):
-    """Receives results while the night goes on. This base class ignores them."""
+    """Receives results during a night. This base class ignores them."""
 
     def first_look(self, line: Line) -> None:
-        """Called once every revision of a line has been measured once."""
+        """Called when every revision of a line has been measured at least once."""
         ...
 
     def concluded(self, plan: Plan, detected: Detected) -> None:
-        """Called after detection and confirmation of a night."""
+        """Called after the detection and confirmation of a night."""
         ...
 
 
@@ -47,7 +47,7 @@ class NightResult(NamedTuple):
 
     ``figures`` is the number of measurements of its runs. ``harness_errors`` has the reasons of
     runs that were not measured, by the names of the runs. ``site`` is None if the site was not
-    written, ``published`` if nothing was sent.
+    written, ``published`` is None if nothing was sent.
     """
 
     runs: int
@@ -70,7 +70,8 @@ class NightResult(NamedTuple):
 def run_night(context: MeasuringContext, watcher: Watcher, observer: NightObserver) -> NightResult:
     """Run all stages of a night in order, and record the night.
 
-    Raises UserError for an error that ends a night; errors of the site and of publishing do not.
+    Raises UserError for an error that ends a night. Errors of the site and of publishing are only
+    warnings.
     """
     began = time.monotonic()
     with recorded(context) as night, reserved(context):
@@ -135,7 +136,7 @@ def _site(context: MeasuringContext, plan: Plan, night: NightReport) -> Path | N
 class _Taken:
     """Adds the bundles of a night to the store while it measures.
 
-    A store that fails does not end the measuring: its bundles are kept and taken afterwards.
+    A store that fails does not stop the measuring: :meth:`take_rest` adds the bundles later.
     """
 
     def __init__(self, context: MeasuringContext) -> None:
@@ -163,10 +164,10 @@ class _Taken:
 
 
 class _FirstLooks:
-    """Shows each line once all its revisions have been measured once.
+    """Reports each line to the observer as soon as all its revisions have been measured once.
 
-    Revisions that a line keeps from earlier nights need no run. A line with one revision is not
-    shown, because there is nothing to compare.
+    Revisions that a line keeps from earlier nights need no new run. A line with one revision is not
+    reported, because there is nothing to compare.
     """
 
     def __init__(self, plan: Plan, observer: NightObserver) -> None:
@@ -175,7 +176,7 @@ class _FirstLooks:
         self._seen: set[str] = set()
 
     def measured(self, cell: Cell, repetition: int) -> None:
-        """Count a run; show the lines that are complete with it."""
+        """Count a run; report the lines that it completes."""
         if cell.control is not None:
             return
         self._seen.add(cell.revision.label)

@@ -1,4 +1,4 @@
-"""The stage notify: report regressions to every sink (files, GitHub, webhook, Slack)."""
+"""The notify stage: report regressions to every sink (files, GitHub, webhook, Slack)."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Notified(NamedTuple):
 
     @property
     def kept(self) -> list[SinkAction]:
-        """Return the files and issues that were written, without messages."""
+        """Return the files and issues that were written, without messages that were sent."""
         kept = (result for name, result in self.results.items() if name not in MESSENGERS)
         return [action for result in kept for action in result.actions]
 
     def lines(self) -> Iterator[str]:
-        """Return a line for each written file or issue and each sent message."""
+        """Yield a line for each written file or issue and each sent message."""
         for name, result in self.results.items():
             for action in result.actions:
                 new = " (new)" if action.new else ""
@@ -66,7 +66,7 @@ class Notified(NamedTuple):
                     yield f"{action.place}: {action.fingerprint}{new}"
 
     def problems(self) -> Iterator[str]:
-        """Return a line for each report that could not be sent tonight, with the reason."""
+        """Yield a line for each report that could not be sent tonight, with the reason."""
         for name, result in self.results.items():
             for line in result.left:
                 yield f"{name}: {line}"
@@ -77,7 +77,7 @@ class Notified(NamedTuple):
 def notify_detected(
     context: MeasuringContext, show: Callable[[Preview], None] | None = None
 ) -> Notified:
-    """Report the regressions of the last detection; with ``show`` only show the reports.
+    """Report the regressions of the last detection; with ``show``, only pass the reports to it.
 
     Raises UserError if a sink lacks a setting, or if detection has not run for this plan.
     """
@@ -96,8 +96,8 @@ def notify(
     """Record what people decided in the sinks, then report every regression to all sinks.
 
     Regressions that the last detection no longer found are included, because a decision may have
-    changed them. An error of one sink does not stop the others. With ``dry_run``, which the sinks
-    must be opened with too, nothing is written; decisions are returned anyway.
+    changed their state. An error of one sink does not stop the others. With ``dry_run`` nothing is
+    written, but decisions are returned; the sinks must have been opened with ``dry_run``, too.
     """
     mistakes: dict[str, UserError] = {}
     at = now()
@@ -147,7 +147,7 @@ def _decisions(sinks: Sequence[Sink], mistakes: dict[str, UserError]) -> list[Pe
 def _accepted(
     context: MeasuringContext, plan: Plan, sinks: Sequence[Sink], known: KnownRegressions
 ) -> list[PersonDecision]:
-    """Return acceptances, read from pull requests, of regressions without a decision."""
+    """Return acceptances in pull requests of regressions that have no decision yet."""
     readers = [sink for sink in sinks if isinstance(sink, PullRequestReader)]
     undecided = [
         each.regression
@@ -167,7 +167,7 @@ def _accepted(
 
 
 def regressed_commit(regression: Regression, find: Lookup) -> RegressedCommit | None:
-    """Return the commit of a regression: its culprit, or else the first bad one, if known."""
+    """Return the commit of a regression, if known: its culprit, or else the first bad revision."""
     culprit = regression.culprit
     sure = culprit is not None and culprit.confirmed
     origin = find(culprit.revision if culprit is not None and sure else regression.first_bad)

@@ -1,4 +1,4 @@
-"""Pack the results of this machine for another one, as for the hub."""
+"""Pack the results of this machine for another one, such as the hub."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.use_cases.places import place_of
 
 
 class Packed(Enum):
-    """What to pack: results, a plan to measure, or the state for confirming."""
+    """What to pack: results, a plan to measure, or the state that confirming needs."""
 
     RESULTS = auto()
     PLAN = auto()
@@ -28,8 +28,8 @@ def pack_results(
 ) -> int | Pushed:
     """Pack into a local folder, or send to another machine or object storage.
 
-    ``batch`` is the identity of the batch that the results answer. Returns the number of files, or
-    the sent files. Raises UserError for a plan or a state with a destination elsewhere.
+    ``batch`` is the id of the batch that the results answer. Returns the number of packed files, or
+    what was sent. Raises UserError for a plan or a state whose destination is not a local folder.
     """
     if is_remote(folder):
         if what is not Packed.RESULTS:

@@ -1,4 +1,4 @@
-"""The stage plan: what is to be measured, and which runs are left."""
+"""The plan stage: what is to be measured, and which runs remain."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pipeline.use_cases.planning import PlanningContext
 
 
 class PlannedRuns(NamedTuple):
-    """A plan, the runs that are left, and their expected duration in seconds.
+    """A plan, its remaining runs, and their expected duration in seconds.
 
-    ``placements`` are the processors of workloads in words, if this machine measures.
+    ``placements`` describe the processors for each workload, if this machine measures.
     """
 
     plan: Plan
@@ -38,7 +38,7 @@ def plan_runs(context: PlanningContext) -> PlannedRuns:
 
 
 def due_work(context: PlanningContext) -> dict[str, float]:
-    """Return the expected seconds of the steps that are left, for each machine class with some."""
+    """Return the expected seconds of the remaining steps, for each machine class that has some."""
     cells: dict[str, list[Cell]] = {}
     for cell, _ in plan_runs(context).remaining:
         cells.setdefault(cell.machine_class, []).append(cell)
@@ -48,8 +48,8 @@ def due_work(context: PlanningContext) -> dict[str, float]:
 def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:
     """Return the remaining runs as jobs for other machines, and record each as a batch.
 
-    The batch gives the job its ``id``: the hub takes only what a batch asks for. ``run`` is the
-    workflow run: its attempts share their batches.
+    A job has the ``id`` of its batch, because the hub accepts only what a batch asks for. ``run``
+    is the workflow run; all attempts at a run share their batches.
     """
     runners = {each.name: each.labels for each in context.config.machine_class}
     remaining = plan_runs(context).remaining

@@ -1,4 +1,4 @@
-"""The context of verbs that plan a night."""
+"""The context of commands that plan a night."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlanningContext(Context):
         if not self.config.line or not self.config.workload:
             raise UserError(
                 f"{self.file.path} has no [[line]] or no [[workload]], so there is nothing to "
-                "measure; add both, or import results with `nightshift import`"
+                "measure; add what is missing, or import results with `nightshift import`"
             )
         check_workloads(self.file)
         return offers_of(self.file)
@@ -35,10 +35,11 @@ class PlanningContext(Context):
         found: Discovered | None = None,
         also: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> Plan:
-        """Return the plan of a night, with imported lines.
+        """Return the plan of a night, including imported lines.
 
-        ``also`` are labels of revisions that are measured besides the newest, by line. Raises
-        UserError if there is neither a line to measure nor an imported one.
+        ``found`` are the known revisions, by default those saved by the last discovery. ``also``
+        has, by line, the labels of revisions to measure in addition to the newest. Raises UserError
+        if there is neither a line to measure nor an imported one.
         """
         names = {section.name for section in self.config.line}
         imported = tuple(line for line in imported_lines(self.store) if line.name not in names)

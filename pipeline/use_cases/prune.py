@@ -1,4 +1,4 @@
-"""Delete old samples, bundles and leftovers on which no result depends."""
+"""Delete old samples, old bundles and leftover files on which no result depends."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PruneRequest(NamedTuple):
 
 
 class PruneAction(StrEnum):
-    """What is deleted of a bundle: its samples, or all of it."""
+    """Which part of a bundle is deleted: its samples, or the whole bundle."""
 
     CONDENSE = "condense"
     DELETE = "delete"
@@ -75,7 +75,7 @@ def prunable(context: MeasuringContext, request: PruneRequest) -> list[Pruning]:
 
     The evidence of a regression stays: the runs of its revisions, and the experiments that
     confirmed or bisected it. So do bundles that a night would measure again. Raises UserError for a
-    request without any age.
+    request that gives no age.
     """
     if not (request.samples or request.bundles):
         raise UserError("no age is given: set --samples DAYS, --bundles DAYS or both")
@@ -159,7 +159,7 @@ def _revisions(known: KnownRegression) -> set[str]:
 def _bundles(
     context: MeasuringContext, runs: list[StoredRun], known: list[KnownRegression], limit: datetime
 ) -> Iterator[Pruning]:
-    """Yield the bundles of old runs that would not be measured again."""
+    """Yield the bundles of old runs, unless a night would measure these again."""
     wanted = _measured_again(context.plan())
     for run in runs:
         path = bundle_path(context.bundles, run.run_id)
@@ -213,7 +213,7 @@ def _experiments(results: Path, known: list[KnownRegression], limit: datetime) -
 
 
 def _leftovers(results: Path, limit: datetime) -> Iterator[Pruning]:
-    """Yield files that nothing writes any more, and leftovers of killed processes."""
+    """Yield files that no process writes any more, and leftovers of killed processes."""
     for path in sorted((results / "tables").glob("*")):
         if path.is_file() and _changed(path) < limit:
             yield Pruning(PruneAction.DELETE, path, _size(path))

@@ -1,4 +1,4 @@
-"""The stage publish: send new results to Prometheus or another receiver."""
+"""The publish stage: send new results to Prometheus or another receiver."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def publish_to(
 ) -> None:
     """Send new results to ``url``, else to the configured receiver, else to the hub.
 
-    ``done`` receives the result, also before an error is raised. Raises UserError if there is no
-    receiver, or if it cannot be written.
+    ``done`` receives the result, even if an error is raised afterwards. Raises UserError if there
+    is no receiver, or if it cannot be written.
     """
     began = time.monotonic()
     receiver = url or context.config.publish.url or hub_receiver(context.config)
@@ -111,10 +111,10 @@ def publish(
     rebuild: bool = False,
     blocks: Path | None = None,
 ) -> None:
-    """Send everything that a receiver lacks; ``synced`` counts it as it goes.
+    """Send everything that a receiver lacks; ``synced`` counts what has been sent so far.
 
-    With ``rebuild`` everything is sent or, with a folder ``blocks``, written there as blocks.
-    Raises UserError if the receiver or the folder cannot be written.
+    With ``rebuild`` everything is sent again or, with a folder ``blocks``, written to it as blocks
+    of Prometheus. Raises UserError if the receiver or the folder cannot be written.
     """
     name = context.config.publish.name
     at = now()

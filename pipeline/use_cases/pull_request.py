@@ -1,4 +1,4 @@
-"""Measure a pull request beside its base, and report the result in the pull request."""
+"""Measure a pull request and its base, and report the comparison in the pull request."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from pipeline.use_cases.github_client import github_client
 from pipeline.use_cases.measuring import MeasuringContext
 
 GRAPHS = "flame-graphs"
-"""The folder of differential flame graphs in an answer, one SVG file for each step."""
+"""The folder of differential flame graphs in a result, one SVG file for each step."""
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 """Environment variables in which GitHub's tools hold tokens."""
@@ -72,8 +72,8 @@ class PullRequestJob(NamedTuple):
     """Which pull request to measure, against which base, with which limits.
 
     ``limit`` is the time limit in seconds, builds included, and ``limit_text`` the same as written
-    by the user. With ``again``, earlier runs are ignored; with ``bundles`` the bundles are added to
-    the answer.
+    by the user. With ``again``, earlier runs are ignored; with ``bundles``, the bundles are added
+    to the result.
     """
 
     context: MeasuringContext
@@ -87,10 +87,10 @@ class PullRequestJob(NamedTuple):
 def measure_pull_request(
     folder: Path, prepare: Callable[[], PullRequestJob], watcher: Watcher
 ) -> PullRequestAnswer:
-    """Measure a pull request; write the result, or why there is none, to a folder.
+    """Measure a pull request; write the result, or why there is none, to ``folder``.
 
-    ``prepare`` reads the request: its UserError becomes the answer. Raises only an error of writing
-    the folder, an interrupt, and bugs.
+    ``prepare`` reads the request. A UserError is not raised but written as the result. Only bugs,
+    interrupts, and errors of writing to the folder are raised.
     """
     _write(folder, could_not_run("the measurement was interrupted before it had an answer"))
     made: Iterable[Path] = ()
@@ -133,9 +133,9 @@ class PublishRequest(NamedTuple):
     """Which uploaded result to report to which pull request.
 
     ``target`` and ``machine_class``, if given, must be those of the measurement. ``smallest`` is
-    the smallest change of interest, by default that of the measurement. ``branch`` is the one on
-    which a comment starts the measurement, beside the default branch. ``command_config`` is the
-    configuration file in the command that reproduces the result; empty for the default.
+    the smallest change of interest, by default that of the measurement. ``branch`` is the branch,
+    besides the default branch, on which a comment may start the measurement. ``command_config`` is
+    the configuration file in the command that reproduces the result; empty for the default.
     """
 
     artifact: Path
@@ -160,7 +160,7 @@ class PublishedPullRequest(NamedTuple):
 def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> PublishedPullRequest:
     """Report the result of a measurement to its pull request.
 
-    The artifact is untrusted; only the event determines the pull request. Raises UserError for a
+    The artifact is untrusted, so only the event determines the pull request. Raises UserError for a
     missing setting, and if GitHub cannot be reached.
     """
     client, repository = github_client(context, asked.repository, "write access to checks")
@@ -191,7 +191,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
         ) from error
     except GithubRefusedError as error:
         raise UserError(
-            f"the result was not reported: {error}; see whether the commit and the pull request "
+            f"the result was not reported: {error}; check that the commit and the pull request "
             f"still exist in {repository}"
         ) from error
     return PublishedPullRequest(subject.name, words, shown)
@@ -208,7 +208,7 @@ def _answer(artifact: Path) -> PullRequestAnswer:
 def _expected(
     answer: PullRequestAnswer, measurement: MeasuredCommit, target: str, machine_class: str
 ) -> PullRequestAnswer:
-    """Return a result if it is of the measured commits. Raises RefusedArtifactError otherwise."""
+    """Return a result if it is of the expected commit. Raises RefusedArtifactError otherwise."""
     reported = answer.measured
     if reported is None:
         return answer
@@ -218,12 +218,14 @@ def _expected(
         ("machine class", machine_class, reported.machine_class),
     ):
         if wanted and found != wanted:
-            raise RefusedArtifactError(f"the artifact is refused: it is of another {name}")
+            raise RefusedArtifactError(
+                f"the artifact is refused: it was measured for another {name}"
+            )
     return answer
 
 
 class AnnounceRequest(NamedTuple):
-    """A measurement to show before it has a result: the event of its run, and the target."""
+    """A measurement to announce before it has a result: its workflow's event, and the target."""
 
     event: Path
     repository: str
@@ -231,9 +233,9 @@ class AnnounceRequest(NamedTuple):
 
 
 def announce_pull_request(context: MeasuringContext, asked: AnnounceRequest) -> str:
-    """Show that a measurement waits or runs; return the page of its check run.
+    """Show that a measurement is queued or running; return the address of its check run.
 
-    Empty if there is nothing to show. Raises UserError as publishing does.
+    Returns an empty string if there is nothing to show. Raises UserError as publishing does.
     """
     client, repository = github_client(context, asked.repository, "write access to checks")
     try:
@@ -243,14 +245,15 @@ def announce_pull_request(context: MeasuringContext, asked: AnnounceRequest) -> 
         return announce_commit(client, repository, asked.target, waiting)
     except (UnavailableError, GithubRefusedError) as error:
         raise UserError(
-            f"the waiting measurement was not shown: {error}; its result is reported all the same"
+            f"the waiting measurement was not shown in a check run: {error}; its result will be "
+            "reported nevertheless"
         ) from error
 
 
 def announce_commit(
     client: Client, repository: str, target: str, waiting: WaitingMeasurement
 ) -> str:
-    """Show that the measurement of a commit waits or runs; return the page of its check run."""
+    """Show that a commit's measurement is queued or running; return its check run's address."""
     commit, state = waiting.commit, waiting.state
     text = message_while_waiting(state, commit.sha, commit.page)
     return announce(client, PullRequestTopic(repository, commit, target, ""), text, state)
@@ -259,7 +262,7 @@ def announce_commit(
 def words_of(
     answer: PullRequestAnswer, smallest: float | None = None, beside: MessageContext = NO_CONTEXT
 ) -> Words:
-    """Return the text about an answer."""
+    """Return the text that reports a result in the pull request."""
     if answer.measured is not None:
         return message_of(answer.measured, smallest=smallest, context=beside)
     return message_without_result(_OUTCOMES[answer.cause], answer.reason, beside)
@@ -273,7 +276,7 @@ _OUTCOMES: dict[NoAnswerCause, PullRequestOutcome] = {
 
 
 def _without_answer(refused: str, artifact: Path, measurement: MeasuredCommit) -> PullRequestAnswer:
-    """Return why there is no result: an error, or how the measuring job ended."""
+    """Return the reason why there is no result: an error, or how the measuring job ended."""
     place = packed_in(artifact)
     if (place / ANSWER if place.is_dir() else place).exists():
         return could_not_run(refused, "request")
@@ -303,12 +306,12 @@ def _refuse_tokens(secret: str) -> None:
 
 
 class _TimeIsUpError(BaseException):
-    """The time for measuring a pull request is over."""
+    """The time limit for measuring a pull request has passed."""
 
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stop the block after some seconds, like ctrl-C."""
+    """Interrupt the block after some seconds, as Ctrl-C does."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise _TimeIsUpError

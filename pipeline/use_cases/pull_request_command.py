@@ -1,4 +1,4 @@
-"""Carry out a command in a comment on a pull request."""
+"""Execute a command in a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pipeline.use_cases.pull_request import announce_commit
 _LOG = logging.getLogger(__name__)
 
 SEEN, REFUSED = "eyes", "confused"
-"""The reactions to a command: it was read; it was refused."""
+"""GitHub's reactions to a comment: the command was read; it was refused."""
 
 
 class CommandRequest(NamedTuple):
-    """An event of a comment.
+    """A comment on a pull request, as GitHub's event, which may contain a command.
 
-    ``workflow`` is the file name of the workflow that measures, ``branch`` the one that it runs on;
-    empty for the default branch.
+    ``workflow`` is the file name of the workflow that measures, ``branch`` the branch on which it
+    runs; empty for the default branch.
     """
 
     event: Path
@@ -57,24 +57,24 @@ class ObeyedCommand(NamedTuple):
 def obey_comment(context: Context, asked: CommandRequest) -> ObeyedCommand:
     """Start a measurement, or record that a regression is accepted, as a comment asks.
 
-    The comment gets the reaction eyes, and confused if the command is refused. Raises UserError for
-    a maintainer's command that cannot be obeyed, and if GitHub cannot be reached.
+    The comment gets the reaction ``eyes``, and ``confused`` if the command is refused. Raises
+    UserError for a maintainer's command that cannot be executed, and if GitHub cannot be reached.
     """
     client, repository = github_client(context, asked.repository, "write access to actions")
     comment = read_comment(asked.event, repository)
     if comment is None or not is_command(comment.text):
-        return ObeyedCommand(False, "the comment is no command on a pull request")
+        return ObeyedCommand(False, "the comment is not a command on a pull request")
     measuring = MeasuringWorkflow(asked.workflow, asked.branch)
     try:
         return _obeyed(client, repository, measuring, comment)
     except UnavailableError as error:
         raise UserError(
-            f"the command was not obeyed: {error}; write it again in a new comment later"
+            f"the command was not carried out: {error}; write it again in a new comment later"
         ) from error
     except GithubRefusedError as error:
         raise UserError(
-            f"the command was not obeyed: {error}; see whether #{comment.number} and the comment "
-            f"still exist in {repository}"
+            f"the command was not carried out: {error}; check that #{comment.number} and the "
+            f"comment still exist in {repository}"
         ) from error
 
 
@@ -85,7 +85,7 @@ def _obeyed(
     if not may_ask(client, repository, comment.author):
         react(client, repository, comment, REFUSED)
         return ObeyedCommand(
-            False, f"{comment.author} may not write to {repository}, so nothing is done"
+            False, f"{comment.author} may not write to {repository}, so the command is ignored"
         )
     try:
         command = parse_command(comment.text)

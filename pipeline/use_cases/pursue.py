@@ -1,4 +1,4 @@
-"""The stage pursue: confirm suspected regressions, and bisect confirmed ones."""
+"""The pursue stage: confirm suspected regressions, and bisect confirmed ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Pursuit(Frozen):
-    """What one machine class has to confirm and bisect, as a job for GitHub Actions."""
+    """The regressions that one machine class has to confirm and bisect, as a GitHub Actions job."""
 
     id: str
     machine_class: str
@@ -65,7 +65,7 @@ def classes_to_pursue(context: PlanningContext) -> set[str]:
 
 
 def _due(context: PlanningContext, among: Sequence[Regression]) -> list[Regression]:
-    """Return the regressions that a night confirms, bisects or measures for their recovery."""
+    """Return the regressions that a night confirms, bisects, or checks for recovery."""
     regressions = tuple(among)
     return [
         one
@@ -77,7 +77,7 @@ def _due(context: PlanningContext, among: Sequence[Regression]) -> list[Regressi
 
 
 def _without_server(context: PlanningContext, run: str) -> set[str]:
-    """Return the classes of cloud servers of which the night of a workflow run has none."""
+    """Return the classes of cloud servers that have no server in the night of a workflow run."""
     lived = lives(Servers(context.results).read()).values()
     rented = {each.rent.machine_class for each in lived if each.rent.night == run}
     return {each.name for each in context.config.machine_class if each.server_type} - rented
@@ -86,8 +86,8 @@ def _without_server(context: PlanningContext, run: str) -> set[str]:
 def pursuits(context: PlanningContext, run: str = "") -> list[Pursuit]:
     """Return a job for each machine class with regressions to confirm or bisect.
 
-    Each is recorded as a batch, which gives it its ``id``. Attempts at a workflow ``run`` share
-    their batches; a class whose servers this run does not have waits for another night.
+    Each job is recorded as a batch and has the batch's ``id``. All attempts at a workflow ``run``
+    share their batches. A class without a server in this run waits for another night.
     """
     plan, detected = _last_detection(context)
     regressions = tuple(measurable(plan, detected.regressions))
@@ -131,11 +131,12 @@ def pursue(
 ) -> Detected:
     """Confirm suspected regressions, bisect confirmed ones, and return them with their states.
 
-    Regressions that seem to have recovered are measured first. Undecided ones continue if they have
-    new evidence. Regressions that instruction counts confirmed are measured once with timed runs,
-    after the bisection. All measurements but the bisection share the time of ``[confirm] night``.
-    ``fresh`` says that this night measured new runs; otherwise earlier measurements are not
-    repeated. Only regressions of this machine's class are included, and none of imported lines.
+    Regressions that seem to have recovered are measured first. Undecided regressions are continued
+    if they have new evidence. Regressions that instruction counts confirmed are measured once with
+    timed runs, after the bisection. All measurements except the bisection share the time of
+    ``[confirm] night``. ``fresh`` is true if this night measured new runs; otherwise earlier
+    measurements are not repeated. Only regressions of this machine's class are included, and none
+    of imported lines.
     """
     settings = context.config.confirm
     ends = context.clock() + settings.night
@@ -165,7 +166,7 @@ def pursue(
 
 
 def measurable(plan: Plan, regressions: Sequence[Regression]) -> list[Regression]:
-    """Return the regressions that can be measured again, so none of imported results."""
+    """Return the regressions that can be measured again: all but those of imported results."""
     return [one for one in regressions if not plan.imports(one.line)]
 
 
@@ -176,7 +177,7 @@ def _try_settings(
     ends: float,
     watcher: Watcher,
 ) -> None:
-    """Try old settings as the cause in the time that confirming has left."""
+    """Test changed settings as the cause of regressions, in the time left after confirming."""
     for regression in regressions:
         left = ends - context.clock()
         if regression.worse and regression.state is RegressionState.CONFIRMED and left > 0:

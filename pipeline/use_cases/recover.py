@@ -25,7 +25,7 @@ _STANDING = {RegressionState.CONFIRMED, RegressionState.ACKNOWLEDGED}
 
 
 def standing(regression: Regression) -> bool:
-    """Return whether a measurement can show that a regression is gone."""
+    """Return whether a new measurement can show that a regression is gone."""
     return (
         regression.worse
         and regression.kind is RegressionKind.LEVEL
@@ -56,8 +56,7 @@ def recover_all(
             event = _asked(context, experiment, regression, fix, left, watcher)
         except (UserError, NotBuiltError) as error:
             _LOG.warning(
-                f"it could not be measured whether regression {regression.fingerprint} is gone: "
-                f"{error}"
+                f"the check whether regression {regression.fingerprint} is gone failed: {error}"
             )
             continue
         if event is not None and stands(context, regression):

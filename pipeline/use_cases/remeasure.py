@@ -30,9 +30,9 @@ class RemeasureReason(StrEnum):
 
 
 class RemeasureRequest(NamedTuple):
-    """Which cells to measure again: by revision, by step, by reason.
+    """Which cells to measure again: selected by revision, step and reason.
 
-    An empty part selects everything.
+    An empty field selects everything.
     """
 
     revisions: Sequence[str] = ()
@@ -51,10 +51,10 @@ class Remeasurement(NamedTuple):
 def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Remeasurement]:
     """Return the runs that measure the requested cells again.
 
-    Without a reason, each cell gets one more repetition. With reasons, runs with such a step do not
-    count, and each cell gets as many repetitions as it then lacks; so a request that was carried
-    out asks for nothing. Raises UserError for a request without any selection, and for one that
-    selects no measured cell.
+    Without a reason, each cell gets one more repetition. With reasons, runs with a step that failed
+    or was disturbed do not count, and each cell gets as many repetitions as it then lacks, so a
+    completed request measures nothing when it is repeated. Raises UserError for a request without
+    any selection, and for one that selects no measured cell.
     """
     if not any(request):
         raise UserError("name what to measure again: --revision, --step or --reason")
@@ -66,8 +66,8 @@ def requested(context: MeasuringContext, request: RemeasureRequest) -> list[Reme
             states[state.cell_key].append(state)
     if not states:
         raise UserError(
-            "no measured cell of this machine's plan is selected; `nightshift plan` lists the "
-            "revisions, and `nightshift table` the steps"
+            "no measured cell of this machine's plan matches these options; `nightshift plan` "
+            "lists the revisions, and `nightshift table` the steps"
         )
     again = [
         Remeasurement(cell, repetition, why)
@@ -120,7 +120,7 @@ def _repetitions(
     states: dict[str, list[StepState]],
     request: RemeasureRequest,
 ) -> Iterator[tuple[int, str]]:
-    """Yield which repetitions of a cell to measure, and why."""
+    """Yield the repetitions of a cell to measure, each with the reason."""
     known = {state.repetition for state in states[cell.key]}
     bad: dict[RemeasureReason, set[int]] = {
         RemeasureReason.FAILED: {s.repetition for s in states[cell.key] if s.failed},

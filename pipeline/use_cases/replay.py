@@ -1,4 +1,4 @@
-"""Replay past nights: what would the present settings have found?"""
+"""Replay past nights, to see what the present settings would have found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Replayed(NamedTuple):
 
 
 def replay_nights(context: MeasuringContext, watcher: Watcher) -> Replayed:
-    """Replay the stored nights one revision at a time. Nothing is written."""
+    """Replay the stored nights, one revision at a time, without writing anything."""
     plan = context.plan()
     settings = context.config.detect
     columns = measurement_columns(context.store, watched_metrics(plan, settings), context.results)

@@ -1,4 +1,4 @@
-"""The stage report: write the tables of every line, and the report of the night."""
+"""The report stage: write the tables of every line, and the report of the night."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.table import all_chosen_tables
 
 _ENDINGS = {"markdown": "md", "csv": "csv", "json": "json"}
-"""The formats of written tables, with their file extensions."""
+"""The file extensions of written tables, by format."""
 
 
 class WrittenReport(NamedTuple):
-    """The written files, and what the report shows."""
+    """The written files, and the content of the report."""
 
     tables: list[Path]
     page: Path
@@ -33,9 +33,9 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
-    """Write the tables of every line, those of chosen columns, and the page.
+    """Write the tables of every line, the configured tables, and the report's page.
 
-    Of long lines, tables and page have the same revisions.
+    For long lines, the tables and the page show the same revisions.
     """
     settings = context.config.report
     folder = context.results / "tables"
@@ -65,7 +65,7 @@ def write_report(context: MeasuringContext, plan: Plan) -> WrittenReport:
 def read_report(
     context: MeasuringContext, plan: Plan, detected: Detected, *, save: bool
 ) -> NightReport:
-    """Read from the store what the report of a plan shows."""
+    """Read from the store the content of a plan's report."""
     unbuilt_cells = unbuilt(context.results, plan.cells)
     settings = context.config.report
     return read_night(
@@ -74,10 +74,10 @@ def read_report(
 
 
 def _files(layout: str, subjects: Sequence[MeasuredSubject]) -> dict[str, list[MeasuredSubject]]:
-    """Return the tables of a layout by file name.
+    """Return the subjects of a layout's tables, by file name.
 
-    A layout that compares revisions has a file for each workload and number of clients; one that
-    compares workloads has a single file.
+    A layout that compares revisions has a file for each workload and number of clients; a layout
+    that compares workloads has one file.
     """
     if layout != "relative":
         return {f"{subjects[0].line}-{layout}": list(subjects)}

@@ -13,15 +13,15 @@ from pipeline.text.errors import UserError
 from pipeline.use_cases.measuring import MeasuringContext
 
 FIGURES = 3
-"""Number of figures, those that changed most, whose steps are measured again."""
+"""The command measures the steps of this many figures: those that changed most."""
 
 
 def reproduce(context: MeasuringContext, plan: Plan, regression: Regression) -> str:
-    """Return the shell command that measures a regression again from nothing.
+    """Return the shell command that measures a regression again, without any stored results.
 
-    For a change of a level the command compares the culprit with its parent, or the first bad
+    For a change of level, the command compares the culprit with its parent, or the first bad
     revision with the last good one, in the steps that changed most; for a creep, the newest
-    revision with the anchor. Any other change needs a night.
+    revision with the anchor. For any other change it runs a whole night.
     """
     command = ["nightshift", "nightly", "--results", "again"]
     command += ["--quick"] if context.quick else []

@@ -33,9 +33,9 @@ def check_tools(context: MeasuringContext) -> None:
 
 
 class RunResult(NamedTuple):
-    """Which runs have bundles now, and why others have none.
+    """How many runs were measured, and why others were not.
 
-    ``harness_errors`` is by the names of runs.
+    ``harness_errors`` has the reasons by the names of the runs.
     """
 
     runs: int
@@ -50,12 +50,12 @@ def run_stage(
     on_bundle: Callable[[Cell, int, Path], None],
     keys: Sequence[str] = (),
 ) -> RunResult:
-    """Measure what is left of a plan on this machine.
+    """Measure the remaining runs of a plan on this machine.
 
     With ``keys``, only cells whose keys begin with one of them are measured; raises UserError if
-    the plan has no cell for a key. The controls of this machine are measured first and last, once a
-    night (a day in UTC). Bundles of an earlier, interrupted night are ingested first, so no run is
-    repeated.
+    the plan has no cell for a key. The controls of this machine are measured before and after all
+    other runs, once a night (a day in UTC). Bundles of an earlier, interrupted night are ingested
+    first, so that their runs are not repeated.
     """
     check_tools(context)
     plan = plan.of_class(context.machine_class)
@@ -106,7 +106,7 @@ def build_and_measure(
     *,
     needs_build: bool = True,
 ) -> RunResult:
-    """Make the needed builds and execute the runs. The caller holds the machine's lease.
+    """Make the needed builds and execute the runs. The caller must hold the machine's lease.
 
     Raises UserError for a machine that is not fit to measure, and with ``needs_build`` if no build
     can be made.
@@ -134,7 +134,7 @@ def measure(
     watcher: Watcher,
     on_bundle: Callable[[Cell, int, Path], None],
 ) -> RunResult:
-    """Execute runs whose builds exist. The caller holds the machine's lease.
+    """Execute runs whose builds exist. The caller must hold the machine's lease.
 
     Raises UserError if the machine is not fit to measure.
     """

@@ -1,4 +1,4 @@
-"""The stage site: write the trends of all results as static pages."""
+"""The site stage: write the trends of all results as static pages."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def make_site(
 ) -> Path:
     """Write the site of a plan, with links to issues; return its first page.
 
-    ``night`` is the report, if it has been read from the store already. With an ``output`` of its
-    own, the site writes nothing into the results.
+    ``night`` is the content of the report, if it has already been read from the store. With an
+    ``output`` folder, nothing is written to the results folder.
     """
     at = now()
     detected = context.regressions.detection_of(plan, at)
@@ -53,7 +53,7 @@ def make_site(
 def _explanations(
     context: MeasuringContext, detected: Detected, known: Mapping[str, KnownRegression]
 ) -> list[tuple[Regression, Explanation]]:
-    """Return the explanations that belong to the present state of a regression."""
+    """Return the explanations of known regressions that match their present evidence."""
     present = {name: row.regression for name, row in known.items()}
     present |= {one.fingerprint: one for one in detected.regressions}
     return [

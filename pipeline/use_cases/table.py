@@ -30,9 +30,9 @@ _LOG = logging.getLogger(__name__)
 class TableRequest(NamedTuple):
     """Which tables to make; empty fields mean the defaults of the layout.
 
-    ``chosen`` is the name of one table of the configuration, or columns as
-    ``target:version[@build options][+config]``; empty for the tables of lines. With ``absolute``,
-    only tables of absolute values; with ``every``, all revisions of long lines.
+    ``chosen`` is the name of a table of the configuration, or columns as ``target:version[@build
+    options][+config]``; empty for the tables of lines. With ``absolute``, only tables of absolute
+    values are made; with ``every``, they have all revisions of long lines.
     """
 
     layout: str = ""
@@ -46,7 +46,7 @@ class TableRequest(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Tables as made, with the gaps that they leave.
+    """The tables that were made, and what is missing in them.
 
     ``left_out`` is the number of revisions that are left out, by line. ``missing`` are the columns
     of a chosen table that lack results.
@@ -76,8 +76,9 @@ def newest_tables(context: PlanningContext, line: Line, columns: int) -> LineTab
 def make_tables(context: PlanningContext, asked: TableRequest) -> Tables:
     """Return tables of measured and imported results.
 
-    Of long lines they show what :func:`newest_revisions` chooses, unless ``every`` revision is
-    asked for. Raises UserError for an unknown layout, line or metric, and if there is no data.
+    Tables of long lines show the revisions that :func:`newest_revisions` chooses, unless ``every``
+    revision is requested. Raises UserError for an unknown layout, line or metric, and if there is
+    no data.
     """
     if asked.chosen:
         return _chosen(context, asked)
@@ -102,7 +103,7 @@ def table_plan(context: PlanningContext, name: str) -> Plan:
 
 
 def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequest) -> Tables:
-    """Return the tables of chosen columns with results; ``asked`` overrides ``setup``."""
+    """Return the tables of a configured table's columns; ``asked`` overrides ``setup``."""
     columns = columns_of_table(context, setup)
     layout = _layout(asked, setup.layout)
     metrics = (asked.metric,) if asked.metric else setup.metrics or ("",)
@@ -134,7 +135,8 @@ def grids_of_table(context: PlanningContext, setup: TableSetup, asked: TableRequ
 def all_chosen_tables(context: PlanningContext) -> dict[str, list[Grid]]:
     """Return the tables of the configuration that have results, by name.
 
-    A table that cannot be read, as its source is unreachable, is left out with a warning.
+    A table that cannot be read, for example because a source is unreachable, is left out with a
+    warning.
     """
     found = {}
     for setup in context.config.table:
@@ -150,7 +152,7 @@ def all_chosen_tables(context: PlanningContext) -> dict[str, list[Grid]]:
 
 def _chosen(context: PlanningContext, asked: TableRequest) -> Tables:
     if asked.line:
-        raise UserError("a table has columns of its own; leave --line out")
+        raise UserError("--line and columns cannot be combined; leave one of them out")
     if len(asked.chosen) == 1 and ":" not in asked.chosen[0]:
         setup = configured_table(context, asked.chosen[0])
         advice = f"run `nightshift run --table {setup.name}`"
@@ -180,20 +182,20 @@ def configured_table(context: PlanningContext, name: str) -> TableSetup:
 
 
 def columns_of_table(context: PlanningContext, setup: TableSetup) -> tuple[ChosenColumn, ...]:
-    """Return the columns of a table with their cells, as :func:`chosen_columns` does."""
+    """Return the columns of a configured table with their cells; see :func:`chosen_columns`."""
     return chosen_columns(
         context.file, setup, context.machines, context.quick, context.cache, context.results
     )
 
 
 def _layout(asked: TableRequest, usual: str = "") -> str:
-    """Return the layout that is asked for, else the usual one; --absolute changes relative ones."""
+    """Return the requested or else the usual layout; --absolute replaces relative by absolute."""
     layout = asked.layout or usual
     return "absolute" if asked.absolute and layout in ("", "relative") else layout
 
 
 def _lacks(column: ChosenColumn, measured: Mapping[tuple[str, str], Collection[str]]) -> bool:
-    """Return whether a cell of a column has no run; ``measured`` as :func:`measured_cells`."""
+    """Return whether a cell of a column has no run; ``measured`` is from :func:`measured_cells`."""
     return any(
         cell.key not in measured.get((cell.revision.target, cell.revision.label), ())
         for cell in column.cells
@@ -208,17 +210,17 @@ def _shown(grids: list[Grid], layout: str, absolute: bool) -> list[Grid]:
 
 
 def _check(layout: str, metric: str) -> None:
-    """Refuse a layout that does not exist, or a metric that the layout cannot show."""
+    """Raise UserError for a layout that does not exist, or a metric that the layout cannot show."""
     if layout and layout not in LAYOUTS:
         raise UserError(f"there is no layout {layout!r}; {did_you_mean(layout, LAYOUTS)}")
     if layout and metric and not LAYOUTS[layout].any_metric:
-        raise UserError(f"the layout {layout} has metrics of its own; leave --metric out")
+        raise UserError(f"the layout {layout} always shows the same metrics; leave --metric out")
 
 
 def _lines(
     context: PlanningContext, asked: TableRequest
 ) -> tuple[list[list[MeasuredSubject]], dict[str, int]]:
-    """Return the results of one or all lines, and how many revisions are left out."""
+    """Return the results of one or all lines, and the number of omitted revisions of each."""
     line = asked.line
     imported = {each.name: each for each in imported_lines(context.store)}
     plan = Plan(lines=(imported[line],), repetitions=1) if line in imported else context.plan()

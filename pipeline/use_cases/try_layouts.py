@@ -1,4 +1,4 @@
-"""Distinguish layout effects from regressions of the code, at equal instructions."""
+"""Distinguish effects of the memory layout from regressions of the code, at equal instructions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from pipeline.use_cases.measuring import MeasuringContext
 _LOG = logging.getLogger(__name__)
 
 BLOCKS = 4
-"""Number of blocks of a trial."""
+"""Number of blocks of a layout trial."""
 
 LAYOUT = "layout"
-"""The reason of a rejection because the change moves with the layout."""
+"""The reason for rejecting a regression whose change depends on the layout."""
 
 
 def try_all_layouts(
@@ -42,11 +42,11 @@ def try_all_layouts(
     ends: float,
     watcher: Watcher,
 ) -> None:
-    """Run confirmed slowdowns at equal instructions in other layouts, until ``ends`` by the clock.
+    """Test confirmed slowdowns at equal instructions with other layouts, until ``ends``.
 
-    A regression that changes with the layout is rejected, with its evidence in the journal. A
-    finished trial is not repeated. An error of one regression is logged and does not stop the
-    others.
+    ``ends`` is a time of the context's clock. A regression that changes with the layout is
+    rejected, with its evidence in the journal. A finished trial is not repeated. An error of one
+    regression is logged and does not stop the others.
     """
     for regression in regressions:
         left = ends - context.clock()
@@ -57,7 +57,8 @@ def try_all_layouts(
             _try_one(context, plan, regression, left, watcher)
         except (UserError, NotBuiltError) as error:
             _LOG.warning(
-                f"regression {regression.fingerprint} was not measured in other layouts: {error}"
+                f"regression {regression.fingerprint} was not measured with other layouts of the "
+                f"program: {error}"
             )
 
 
@@ -90,7 +91,7 @@ def _try_one(
 
 
 def _timed_shift(regression: Regression) -> Shift | None:
-    """Return the largest timed change of a level that has a ratio."""
+    """Return the largest change of level in a timed series, by ratio; None if there is none."""
     timed = [
         shift
         for shift in regression.shifts
@@ -102,7 +103,7 @@ def _timed_shift(regression: Regression) -> Shift | None:
 def _simulated(
     plan: Plan, regression: Regression, key: SeriesKey, machine_class: str
 ) -> tuple[Cell, Cell] | None:
-    """Return the counted cells of both sides with a cache simulation; None without such cells."""
+    """Return the counted cells of both sides, with cache simulation; None if there are none."""
     line = next((line for line in plan.lines if line.name == regression.line), None)
     if line is None:
         return None
@@ -132,7 +133,7 @@ def _misses(runner: Runner, before: Cell, after: Cell, step: str) -> tuple[Cache
 def _record(
     context: MeasuringContext, regression: Regression, trial: LayoutTrial, folder: Path
 ) -> None:
-    """Record in the journal that a change belongs to the layout, if the trial proves it."""
+    """Record in the journal that a change is caused by the layout, if the trial proves it."""
     about = {"fingerprint": regression.fingerprint, "verdict": trial.outcome.value}
     _LOG.info("experiment decided", extra={"experiment": folder.name, **about})
     if trial.moves:

@@ -1,4 +1,4 @@
-"""Change kernel settings of this machine by hand, restore them, or show what would change."""
+"""Change kernel settings of this machine on request, restore them, or show what would change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def foresee_tuning(section: TuneSection) -> list[TuneOutcome]:
 
 
 def tune_machine(section: TuneSection) -> list[TuneOutcome]:
-    """Change the kernel settings that ``[tune]`` names, while nobody measures."""
+    """Change the kernel settings that ``[tune]`` names, while no process measures."""
     tuner = this_machine()
     with machine_lease().held():
         outcomes = tuner.set(section.settings, by_hand=True)
@@ -39,7 +39,7 @@ def tune_status(section: TuneSection) -> TuneStatus:
 
 
 def restore_machine(*, left: bool) -> list[TuneOutcome]:
-    """Restore the original kernel settings; with ``left`` only those of a night."""
+    """Restore the original kernel settings; with ``left`` only those that a night left changed."""
     tuner = this_machine()
     with machine_lease().held():
         return restore_night(tuner) if left else tuner.restore()

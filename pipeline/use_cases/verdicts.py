@@ -1,4 +1,4 @@
-"""Judge on the hub, from bundles alone, the experiments that a bench measured."""
+"""Judge the experiments of a bench on the hub, only from their bundles."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LOG = logging.getLogger(__name__)
 def set_aside_decided(
     context: MeasuringContext, request: BenchRequest, brought: Collection[str]
 ) -> None:
-    """Move away the old experiments of reopened regressions that were measured anew.
+    """Archive the old experiments of reopened regressions that a bench has measured again.
 
-    ``brought`` are the experiments that the bench has sent files of.
+    ``brought`` are the names of the experiments of which the bench has sent files.
     """
     for _, experiment in request.pursued.confirmations:
         known = outcome_in(experiment.place(context.results))
@@ -43,8 +43,9 @@ def judge_experiments(
 ) -> bool:
     """Judge experiments and record the outcomes; return whether one was confirmed.
 
-    Times and authors are the hub's. An undecided experiment in ``brought`` counts as continued with
-    the present evidence, even without a new block. A result that exists is not recorded again.
+    The hub sets the times and authors of outcomes. An undecided experiment in ``brought`` counts as
+    continued with the present evidence, even without a new block. A known outcome is not recorded
+    again.
     """
     confirmed = False
     for regression, experiment in request.pursued.confirmations:
@@ -64,12 +65,13 @@ def judge_experiments(
 
 @contextmanager
 def _of_one(regression: Regression) -> Iterator[None]:
-    """Keep an error about one regression from stopping the others."""
+    """Log an error about one regression, so that the others are still judged."""
     try:
         yield
     except UserError as error:
         _LOG.warning(
-            f"the experiments about regression {regression.fingerprint} are not judged: {error}"
+            f"the experiments about regression {regression.fingerprint} could not be evaluated: "
+            f"{error}"
         )
 
 

@@ -1,4 +1,4 @@
-"""The workload families, as sysbench or db_bench, by name."""
+"""The workload families by name, such as sysbench and db_bench."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAMILIES: AdapterRegistry[Family] = AdapterRegistry(
 
 
 def find_family(name: str) -> Family:
-    """Return a family by name. Raises KeyError with a sentence for an unknown one."""
+    """Return a family by name. Raises KeyError with an error message for an unknown one."""
     if name not in FAMILIES:
         raise KeyError(f"there is no workload family {name!r}; {did_you_mean(name, FAMILIES)}")
     return FAMILIES[name]

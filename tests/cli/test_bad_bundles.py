@@ -84,7 +84,7 @@ SPOILT: dict[str, Spoil] = {
     "times without a zone": with_field(ended_at="2999-01-01T00:00:00"),
     "beyond the calendar": with_field(started_at="0001-01-01T00:00:00+14:00"),
     "no time of this world": with_field(ended_at=1e300),
-    "nested too deep": with_text("notes", "[" * 100_000 + "]" * 100_000),
+    "nested too deeply": with_text("notes", "[" * 100_000 + "]" * 100_000),
     "not UTF-8": with_text("notes", '"\udcff"'),
     "half a character": with_text("notes", '"\\ud800"'),
     "a number of many digits": with_text("repetition", "9" * 10_000),

@@ -190,7 +190,12 @@ def test_all_that_is_needed_is_here(folder: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("name", "text", "value", "remedy"),
     [
-        ("settings", "", "nightshift.toml has no [[line]] or no [[workload]]", "add both"),
+        (
+            "settings",
+            "",
+            "nightshift.toml has no [[line]] or no [[workload]]",
+            "add what is missing",
+        ),
         (
             "settings",
             CONFIG.replace("postgres", "postgrez"),
@@ -234,7 +239,7 @@ def test_tools_that_are_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     found = needs()
     assert found["tools"].value == "setpriv is not installed"
     assert found["tools"].remedy == "install the package util-linux"
-    assert "gcc, which compiles," in found["builds"].value
+    assert "gcc (compiles)" in found["builds"].value
     assert found["builds"].remedy.startswith("apt-get install cargo gcc")
 
 

@@ -65,8 +65,8 @@ def test_machines_and_events_are_listed(nightshift: Nightshift, folder: Path) ->
     ran = nightshift("environment")
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        "1 machine with controls, 2 events",
-        "  bench-2 (ax162-s)  90 nights to 2026-03-31, pairs 0.4% apart; "
+        "1 machine with controls, 2 environment events",
+        "  bench-2 (ax162-s)  90 nights to 2026-03-31, runs of one night differ by 0.4%; "
         "scan qps +2.0% (+1.0% to +3.0%)",
         "  2026-03-28  bench-2  updated: kernel 6.1.0-30 -> 6.1.0-31; "
         "scan qps -3.0% (-4.0% to -2.0%), insert qps -3.0% (-4.0% to -2.0%), "

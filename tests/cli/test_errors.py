@@ -79,8 +79,11 @@ def test_nothing_is_configured_to_be_measured(nightshift: Nightshift, folder: Pa
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["frobnicate"], ("There is no verb 'frobnicate'. `nightshift --help` shows the options.")),
-        (["ttable"], "There is no verb 'ttable'; did you mean table? `nightshift --help` shows"),
+        (
+            ["frobnicate"],
+            ("There is no command 'frobnicate'. `nightshift --help` shows the options."),
+        ),
+        (["ttable"], "There is no command 'ttable'; did you mean table? `nightshift --help` shows"),
         (["table", "--lines", "x"], "No such option: --lines"),
         (["table", "--decimals", "x"], "Invalid value for '--decimals'"),
         (["plan", "--format", "xml"], "Invalid value for '--format'"),
@@ -154,7 +157,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     assert ran == (
         130,
         "",
-        "nightshift: stopped; all results are kept: run the same command again to continue\n",
+        "nightshift: interrupted; all results are kept: run the same command again to continue\n",
     )
 
 
@@ -220,7 +223,7 @@ def test_a_real_signal_ends_it_with_130(number: signal.Signals) -> None:
         _, err = process.communicate()
     assert process.returncode == 130
     assert err.startswith(
-        "nightshift: stopped; all results are kept: run the same command again to continue"
+        "nightshift: interrupted; all results are kept: run the same command again to continue"
     )
     assert err.count("\n") == 1
 

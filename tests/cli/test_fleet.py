@@ -249,7 +249,7 @@ def test_a_file_of_variables_is_of_a_night(nightshift: Nightshift, world: World)
     ran = nightshift("fleet", "quote", "--variables", "night.tfvars.json")
     assert (ran.code, ran.err) == (
         2,
-        "nightshift: --variables writes the servers of a night; name it with --night\n",
+        "nightshift: --variables needs --night, the name of the night whose servers it writes\n",
     )
 
 

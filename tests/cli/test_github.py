@@ -87,9 +87,9 @@ def test_a_repository_as_documented_lacks_nothing(
 ) -> None:
     ran = check()
     assert ran.out.splitlines() == [
-        "note: required checks: 'nightshift / sqlite on small' is required, and a pull request "
-        "that nobody labels never gets it -> label every pull request, or do not require it",
-        "0 settings missing, 9 checks good",
+        "note: required checks: 'nightshift / sqlite on small' is required, but a pull request "
+        "without the label never gets it -> label every pull request, or do not require it",
+        "0 settings missing, 9 checks passed",
     ]
     assert {asked.method for asked in fake.asked} == {"GET"}
     found = check("acme/db", "--format", "json").json
@@ -159,7 +159,7 @@ def last_night(days: int) -> Change:
 @pytest.mark.parametrize(
     ("change", "said", "remedy"),
     [
-        (no_workflows, "workflows: no workflow on the default branch calls", "add those of the"),
+        (no_workflows, "workflows: no workflow on the default branch calls", "add the workflows"),
         (without(PUBLISHES), "workflows: no workflow publishes what nightshift.yml", "add one"),
         (
             text(MEASURES, "name: nightshift\n", "name: performance\n"),
@@ -168,18 +168,18 @@ def last_night(days: int) -> Change:
         ),
         (
             text(MEASURES, "pull-request-ended", "pull-request-publish"),
-            "workflows: what a comment starts is measured and never reported",
+            "workflows: a measurement that a comment starts is never reported",
             "add the job that calls pull-request-ended.yml to nightshift.yml",
         ),
         (
             text(PUBLISHES, "workflow_dispatch:", "workflow_call:"),
-            "workflows: what a comment starts is measured and never reported",
+            "workflows: a measurement that a comment starts is never reported",
             "workflow_dispatch to the publisher",
         ),
         (
             text(MEASURES, "workflow_dispatch:", "workflow_call:"),
             "workflows: comments cannot start nightshift.yml",
-            "add its trigger",
+            "add the trigger workflow_dispatch to it",
         ),
         (
             state(NIGHTLY, "disabled_inactivity"),
@@ -223,7 +223,7 @@ def last_night(days: int) -> Change:
             "require the check run of nightshift instead",
         ),
         (setting(actions_enabled=False), "Actions: they are disabled", "enable them: https://"),
-        (setting(allowed_actions="local_only"), "Actions: only those of this owner", "allow"),
+        (setting(allowed_actions="local_only"), "Actions: only actions of this owner", "allow"),
         (setting(archived=True), "repository: it is archived", "unarchive it"),
         (
             setting(default_permissions="write"),
@@ -232,12 +232,12 @@ def last_night(days: int) -> Change:
         ),
         (
             lambda acme: acme.remove_runner(acme.runners.all()[0].id),
-            "runner: none has the labels self-hosted, nightshift-pull-requests, so jobs wait",
+            "runner: no runner has the labels self-hosted, nightshift-pull-requests, so jobs wait",
             "register one: https://github.test/acme/db/settings/actions/runners/new",
         ),
         (
             lambda acme: acme.remove_runner(acme.runners.all()[1].id),
-            "runner: none has the labels self-hosted, hub",
+            "runner: no runner has the labels self-hosted, hub",
             "register one",
         ),
         (
@@ -247,7 +247,7 @@ def last_night(days: int) -> Change:
         ),
         (
             runner(1, version="2.328.9"),
-            "runner: hub has version 2.328.9, and GitHub refuses those before 2.329.0",
+            "runner: hub has version 2.328.9, but GitHub refuses versions before 2.329.0",
             "install the newest runner",
         ),
     ],
@@ -269,9 +269,9 @@ def test_what_is_missing_is_a_line_with_what_to_do(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (setting(rules_require=()), "required checks: none of nightshift, so a regression does"),
-        (setting(allowed_actions="selected"), "Actions: only selected ones are allowed"),
-        (runner(0, ephemeral=False), "runner: bench runs code of pull requests, and keeps"),
+        (setting(rules_require=()), "required checks: no check of nightshift is required, so"),
+        (setting(allowed_actions="selected"), "Actions: only selected actions are allowed"),
+        (runner(0, ephemeral=False), "runner: bench runs code of pull requests and is not"),
         (runner(0, version=None), ""),
     ],
 )
@@ -328,7 +328,7 @@ def test_mistakes_are_one_line_and_exit_with_2(
     assert "acme/other does not exist, or the token may not" in check("acme/other", code=2).err
     assert "'acme' is not of the form OWNER/NAME" in check("acme", code=2).err
     fake.fault = lambda _: failing(502)
-    assert "the repository acme/db could not be checked: GitHub answers 502" in check(code=2).err
+    assert "the repository acme/db could not be checked: GitHub returned 502" in check(code=2).err
     fake.fault = lambda _: None
     monkeypatch.setenv("GITHUB_TOKEN", "unknown")
     assert "GitHub rejects the token in GITHUB_TOKEN" in check(code=2).err

@@ -67,7 +67,7 @@ def test_one_that_was_left_is_broken(nightshift: Nightshift) -> None:
         "lease", "status"
     ).out
     assert nightshift("lease", "break").out.startswith(
-        "broke the lease of process 4194305, for nightshift "
+        "broke the lease that process 4194305 held for nightshift "
     )
     left()
     assert nightshift("lease", "break", "--format", "json").json["broken"]["standing"] == "gone"

@@ -149,7 +149,7 @@ def test_a_sink_that_is_out_of_order_fails_no_night(
     ran = nightshift("nightly")
     assert ran.code == 0
     assert "nightshift: webhook: " in ran.err
-    assert "answers 404 Not Found" in ran.err
+    assert "returned 404 Not Found" in ran.err
     assert ran.err.count("1 message will be sent the next time") == 1
     ran = nightshift("nightly")
     assert (ran.code, ran.err) == (0, "")

@@ -199,7 +199,7 @@ def test_a_workload_that_the_base_does_not_run_is_shown_absolute(
         (("table", "mixt"), "has no table 'mixt'; did you mean mixed?"),
         (("table", "postgres:17.9"), "a table needs at least two columns"),
         (("table", "postgres:17.9", "postgrez:17.10"), "did you mean postgres"),
-        (("table", "mixed", "--line", "minors"), "leave --line out"),
+        (("table", "mixed", "--line", "minors"), "leave one of them out"),
         (("table", "rocksdb:9.0", "postgres:17.9"), "runs on rocksdb; add a [[workload]]"),
         (("run", "--table", "other"), "has no table 'other'"),
         (("table", "postgres:17.9+x99", "postgres:17.10"), "postgres:17.9+x99: "),

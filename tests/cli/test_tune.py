@@ -43,7 +43,8 @@ def settled(machine: Machine) -> dict[str, bytes]:
 def test_set_status_restore(nightshift: Nightshift, machine: Machine) -> None:
     before = settled(machine)
     assert nightshift("tune", "status").out.startswith(
-        "no kernel setting of this machine is changed\n`nightshift tune set` would change:\n"
+        "nightshift has changed no kernel setting of this machine\n"
+        "`nightshift tune set` would change:\n"
     )
     tuned = nightshift("tune", "set")
     assert (tuned.code, tuned.err) == (0, "")
@@ -52,14 +53,14 @@ def test_set_status_restore(nightshift: Nightshift, machine: Machine) -> None:
     assert machine.host.tree.read(SWAPPINESS) == "1"
     shown = nightshift("tune", "status")
     assert shown.out.startswith("tuned until `nightshift tune restore`:\n")
-    assert f"  swappiness {SWAPPINESS}: before 60\n" in shown.out
+    assert f"  swappiness {SWAPPINESS}: originally 60\n" in shown.out
     assert "would change" not in shown.out
     restored = nightshift("tune", "restore")
     assert (restored.code, restored.err) == (0, "")
     assert f"swappiness {SWAPPINESS}: 1 -> 60\n" in restored.out
     assert settled(machine) == before
     again = nightshift("tune", "restore")
-    assert (again.code, again.out) == (0, "no kernel setting of this machine is changed\n")
+    assert (again.code, again.out) == (0, "there is no kernel setting to restore\n")
 
 
 def test_a_dry_run_changes_nothing(nightshift: Nightshift, machine: Machine) -> None:
@@ -158,7 +159,7 @@ def test_what_a_killed_night_left_is_restored_and_what_was_set_by_hand_is_not(
     before = settled(machine)
     nightshift("tune", "set")
     restored = nightshift("tune", "restore", "--left")
-    assert restored.out == "no kernel setting of this machine is changed\n"
+    assert restored.out == "there is no kernel setting to restore\n"
     assert settled(machine) != before
     nightshift("tune", "restore")
     tuner = Tuner(machine.host, TuneRecord(tune_record()))

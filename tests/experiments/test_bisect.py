@@ -164,9 +164,11 @@ def test_a_slow_ramp_has_no_culprit_and_ends(monkeypatch: pytest.MonkeyPatch) ->
 def test_progress_is_said() -> None:
     said: list[str] = []
     bisect(simulated_cells(40), ONE, simulated({20: -0.1}), said.append)
-    assert said[0] == "c0 and c39 are compared"
+    assert said[0] == "comparing c0 and c39"
     assert said[1].startswith("c0 and c39 differ after ")
-    assert said[2] == ("c19 is next: the culprit is after c0 and up to c38 with 97 %, 38 revisions")
+    assert said[2] == (
+        "measuring c19 next: the culprit is after c0 and up to c38 (probability 97 %, 38 revisions)"
+    )
     assert said[-1].startswith("c19 and c20 differ after ")
 
 

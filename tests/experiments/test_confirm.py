@@ -344,7 +344,7 @@ def test_what_is_to_be_known_of_several_figures_is_noted_once(
     simulated = machine(experiment, 0.0, failing=failing)
     outcome = confirm(experiment, regression, simulated, tmp_path, 120.0, lambda: 0.0)
     assert outcome.verdict == "undecided"
-    assert outcome.note == "no figure of either side in 2 of 2 blocks"
+    assert outcome.note == "no value for either side in 2 of 2 blocks"
 
 
 def test_what_cannot_be_measured_again_is_one_line(
@@ -355,7 +355,7 @@ def test_what_cannot_be_measured_again_is_one_line(
     ):
         experiment_of(regression, Plan(lines=(), repetitions=1), ConfirmSection())
     zero = tuple(shift.model_copy(update={"before": 0.0}) for shift in regression.shifts)
-    with pytest.raises(UserError, match="level is zero, so there is no ratio"):
+    with pytest.raises(UserError, match="the change are zero, so there is no ratio"):
         experiment_of(regression.model_copy(update={"shifts": zero}), found[0], ConfirmSection())
 
 

@@ -118,9 +118,9 @@ def test_each_figure_is_counted_on_both_sides() -> None:
 @pytest.mark.parametrize(
     ("has", "verdict", "note"),
     [
-        (BASE, "failed", f"no figure of head in {FAILURES} runs"),
-        (HEAD, "undecided", "no figure of base"),
-        ("", "undecided", "no figure of either side"),
+        (BASE, "failed", f"no value for head in {FAILURES} runs"),
+        (HEAD, "undecided", "no value for base"),
+        ("", "undecided", "no value for either side"),
     ],
 )
 def test_a_side_without_a_count(has: str, verdict: str, note: str) -> None:

@@ -278,4 +278,4 @@ def test_a_culprit_says_itself_in_a_line() -> None:
         "c0ffee: Sort later (A. Person), or skipped (not measured); its parent is before c0ffee"
     )
     culprit = culprit_of(found("c0ffee", -0.2, "worse", confirmed=False), "")
-    assert str(culprit) == "after before c0ffee and up to c0ffee with 99 %"
+    assert str(culprit) == "after before c0ffee and up to c0ffee (99 % probability)"

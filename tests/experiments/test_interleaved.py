@@ -184,9 +184,9 @@ def test_a_figure_that_is_clear_keeps_its_verdict_while_others_are_measured() ->
 @pytest.mark.parametrize(
     ("failing", "verdict", "said"),
     [
-        ({HEAD}, "failed", "no figure of head in 2 of 2 blocks"),
-        ({BASE, CONTROL}, "undecided", "no figure of base in 2 of 2 blocks"),
-        ({BASE, CONTROL, HEAD}, "undecided", "no figure of either side in 2 of 2 blocks"),
+        ({HEAD}, "failed", "no value for head in 2 of 2 blocks"),
+        ({BASE, CONTROL}, "undecided", "no value for base in 2 of 2 blocks"),
+        ({BASE, CONTROL, HEAD}, "undecided", "no value for either side in 2 of 2 blocks"),
     ],
 )
 def test_a_step_that_fails_is_given_up(failing: set[str], verdict: str, said: str) -> None:
@@ -284,7 +284,7 @@ def test_a_step_that_fails_once_is_tried_again() -> None:
     simulated = Once(ONE, np.random.default_rng(2), changes={HEAD: -0.1})
     answer = ask(ONE, simulated)
     assert answer.rows[0].verdict == "worse"
-    assert answer.rows[0].note.startswith("no figure of head in 1 of ")
+    assert answer.rows[0].note.startswith("no value for head in 1 of ")
     assert answer.blocks == answer.rows[0].blocks + 1
 
 
@@ -363,7 +363,7 @@ def test_a_step_that_fails_after_it_had_figures_is_not_given_up() -> None:
 
     (row,) = ask(ONE, Later(ONE, np.random.default_rng(2), changes={HEAD: -0.1})).rows
     assert row.verdict == "worse"
-    assert row.note == f"no figure of head in 3 of {row.blocks + 3} blocks"
+    assert row.note == f"no value for head in 3 of {row.blocks + 3} blocks"
 
 
 def test_one_block_is_measured_however_long_the_builds_took() -> None:

@@ -35,7 +35,7 @@ FINAL: dict[str | int, tuple[type[UserError], str]] = {
     "unauthorized": (UserError, "set a valid one"),
     "forbidden": (UserError, "read and write access"),
     "token_readonly": (UserError, "read and write access"),
-    "resource_locked": (UserError, "the resource is locked: ask the support of Hetzner"),
+    "resource_locked": (UserError, "the resource is locked: contact Hetzner support"),
     "deprecated_api_endpoint": (UserError, "too old for the API: upgrade it"),
     "invalid_input": (UserError, r"said \(invalid_input\)"),
     "json_error": (UserError, r"said \(json_error\)"),

@@ -268,7 +268,7 @@ def test_a_server_that_is_between_two_jobs_is_there(scene: Scene) -> None:
 
 
 def test_a_night_without_servers_is_not_ready(scene: Scene) -> None:
-    with pytest.raises(UserError, match=r"the night run-77\.1 has no server; create them"):
+    with pytest.raises(UserError, match=r"the night run-77\.1 has no servers; create them"):
         scene.fleet().ready(NIGHT)
 
 

@@ -147,7 +147,9 @@ def test_what_cannot_be_listed_stops_nothing_else(scene: Scene) -> None:
     scene.fake.faults.append(Fault("GET", "/volumes", 403, "forbidden", times=9))
     swept = scene.fleet().reap()
     assert scene.left == ["old-volumes"]
-    assert len(swept.left) == 1 and swept.left[0].startswith("the list of every volume ")
+    assert len(swept.left) == 1 and swept.left[0].startswith(
+        "the existing resources of kind volume "
+    )
 
 
 def test_what_somebody_deleted_is_closed_in_the_record(scene: Scene) -> None:

@@ -77,7 +77,7 @@ def test_what_was_begun_when_it_was_killed_comes_first(branch: Simulation) -> No
     got = branch.json("backfill", "--count", "1")
     (next_one,) = got["measured"]
     assert next_one["revision"] == first
-    assert next_one["why"] == "it is begun but not finished"
+    assert next_one["why"] == "its measurement was begun but not finished"
     assert got["left_out"] == [], "what did not build is known"
     assert len([name for name in branch.bundles() if f"-{first}-" in name]) == REPETITIONS
 

@@ -254,7 +254,7 @@ BAD = [
     ("otava", "time,a\n1,2,3\n", "row 1 has 3 cells, the first line 2"),
     ("otava", "time,branch,a\n1,main,3\n2,next,4\n", "the file has 2 branches"),
     ("pytest-benchmark", '{"benchmarks": [{"name": "a"}]}', "a has no stats"),
-    ("sysbench", "hello", "no report of sysbench"),
+    ("sysbench", "hello", "no sysbench report"),
     ("sysbench", "sysbench 1.0.20\nFATAL: no", "the report has no throughput"),
 ]
 

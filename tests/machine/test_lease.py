@@ -202,7 +202,7 @@ def test_what_it_is_for_is_one_line_without_escapes(file: ClaimFile) -> None:
         with pytest.raises(
             UserError,
             match=(
-                "is not readable as a lease, so this machine may be in use; check its "
+                "cannot be read, so this machine may be in use; check its "
                 "processes, then run `nightshift lease break --force`"
             ),
         ):
@@ -231,7 +231,7 @@ def test_what_another_user_may_have_forged_is_reported(
         pytest.raises(
             UserError,
             match=(
-                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "cannot be read, so this machine may be in use; check its processes, "
                 "then run `nightshift lease break --force`"
             ),
         ),
@@ -263,7 +263,7 @@ def test_what_is_no_file_is_reported(file: ClaimFile, tmp_path: Path, kind: str)
         pytest.raises(
             UserError,
             match=(
-                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "cannot be read, so this machine may be in use; check its processes, "
                 "then run `nightshift lease break --force`"
             ),
         ) as caught,
@@ -280,7 +280,7 @@ def test_one_that_cannot_be_understood_is_reported(file: ClaimFile, text: str) -
         pytest.raises(
             UserError,
             match=(
-                "is not readable as a lease, so this machine may be in use; check its processes, "
+                "cannot be read, so this machine may be in use; check its processes, "
                 "then run `nightshift lease break --force`"
             ),
         ) as caught,
@@ -291,7 +291,7 @@ def test_one_that_cannot_be_understood_is_reported(file: ClaimFile, text: str) -
     with pytest.raises(
         UserError,
         match=(
-            "is not readable as a lease, so this machine may be in use; check its processes, "
+            "cannot be read, so this machine may be in use; check its processes, "
             "then run `nightshift lease break --force`"
         ),
     ):

@@ -58,10 +58,13 @@ def test_a_good_machine_measures_without_a_word(tmp_path: Path) -> None:
 def test_warnings_are_one_line_and_are_kept(tmp_path: Path) -> None:
     reported = Reporter()
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
-    assert preflight(system, Policy(), None, reported) == {"turbo": "on", "clock": "by nothing"}
+    assert preflight(system, Policy(), None, reported) == {
+        "turbo": "on",
+        "clock": "not synchronised",
+    }
     assert reported == [
-        "preflight: turbo: on; clock: by nothing. `nightshift doctor` explains the effect and "
-        "the remedy"
+        "preflight: turbo: on; clock: not synchronised. `nightshift doctor` explains the effect "
+        "and the remedy"
     ]
 
 
@@ -69,8 +72,8 @@ def test_a_warning_is_reported_once_and_kept_every_time(tmp_path: Path) -> None:
     reported = Reporter()
     system = fabricate(tmp_path, TURBO, synchronised=False, later=CALM)
     kept = preflight(system, Policy(), None, reported, ["turbo"])
-    assert kept == {"turbo": "on", "clock": "by nothing"}
-    assert [line.startswith("preflight: clock: by nothing. ") for line in reported] == [True]
+    assert kept == {"turbo": "on", "clock": "not synchronised"}
+    assert [line.startswith("preflight: clock: not synchronised. ") for line in reported] == [True]
     assert preflight(system, Policy(), None, reported, kept) == kept
     assert len(reported) == 1
 

@@ -384,14 +384,14 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
         (
             line(more='major = "17"'),
             "4: line.major",
-            "the releases of maven determine the major version themselves",
+            "the source maven provides releases, which determine the major version",
         ),
         (line(more='source = "gitt"'), "4: line.source", "has no source 'gitt'; did you mean git?"),
-        (line(more='branch = "x"'), "4: line.branch", "the source maven has no branch"),
+        (line(more='branch = "x"'), "4: line.branch", "the source maven accepts no branch"),
         (
             line(more='source = "tags"\nrepository = "/x"\nbranch = "y"'),
             "5: line.repository",
-            "the source tags has no branch",
+            "the source tags accepts no branch",
         ),
         (
             line() + workload('configs = { postgres = "x10" }'),

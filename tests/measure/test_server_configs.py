@@ -118,7 +118,10 @@ def test_a_version_in_no_range_is_refused(tmp_path: Path) -> None:
         ('target = "mysql"\nfile = "none.cnf"', "none.cnf cannot be read"),
         ('target = "mysql"', "set either file, or extends together with lines"),
         ('target = "mysql"\nextends = "mine"', "cannot extend itself"),
-        ('target = "mysql"\nextends = "z12a"\nlines = ["a\\nb"]', "each of lines is one line"),
+        (
+            'target = "mysql"\nextends = "z12a"\nlines = ["a\\nb"]',
+            "an item of lines contains a line break",
+        ),
         (
             'target = "mysql"\nextends = "two"\n[[config]]\nname = "two"\ntarget = "mysql"\n'
             'extends = "mine"',

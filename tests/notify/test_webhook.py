@@ -132,7 +132,7 @@ def test_a_receiver_that_is_busy_is_given_the_time_that_it_asks_for(
     assert sender.sleeps == [7.0]
     hook.faults = [Fault(429, headers={"Retry-After": "3600"})]
     (left,) = sender.report(confirmed(OTHER)).left
-    assert "answers 429 Too Many Requests" in left
+    assert "returned 429 Too Many Requests" in left
     assert sender.sleeps == [7.0], "nobody waits for an hour"
 
 
@@ -141,7 +141,7 @@ def test_what_was_not_delivered_is_the_next_time(hook: Hook, sender: Sender) -> 
     result = sender.report(confirmed(OTHER), confirmed(WORSE))
     assert result.actions == ()
     assert result.left == (
-        f"{hook.base}/here?... answers 503 Service Unavailable (no [31m room); check that it "
+        f"{hook.base}/here?... returned 503 Service Unavailable (no [31m room); check that it "
         "runs and is reachable from this machine; 2 messages will be sent the next time",
     )
     assert len(hook.asked) == ATTEMPTS, "one that is out of order is not asked for each message"
@@ -157,7 +157,7 @@ def test_a_receiver_that_drips_does_not_hold_the_night(hook: Hook, sender: Sende
     assert len(hook.asked) == 2
     hook.faults = [Fault(drips=True)] * ATTEMPTS
     (left,) = sender.report(confirmed(OTHER)).left
-    assert "gave no whole answer within 0.5 s" in left
+    assert "sent no complete response within 0.5 s" in left
 
 
 def test_a_message_that_was_taken_before_the_connection_was_cut_has_the_same_id(
@@ -174,7 +174,7 @@ def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender)
     hook.faults = [Fault(413)]
     result = sender.report(confirmed(OTHER), confirmed(WORSE))
     (left,) = result.left
-    assert left.startswith(f"{OTHER.fingerprint}: {hook.base}/here?... answers 413")
+    assert left.startswith(f"{OTHER.fingerprint}: {hook.base}/here?... returned 413")
     assert [action.fingerprint for action in result.actions] == [WORSE.fingerprint]
     assert [
         action.changed for action in sender.report(confirmed(OTHER), confirmed(WORSE)).actions
@@ -187,7 +187,7 @@ def test_a_message_that_is_refused_holds_up_no_other(hook: Hook, sender: Sender)
 def test_redirects_are_not_followed(hook: Hook, sender: Sender) -> None:
     hook.faults = [Fault(307, headers={"Location": f"{hook.base}/elsewhere"})]
     (left,) = sender.report(confirmed(WORSE)).left
-    assert "answers 307 Temporary Redirect; check url in [webhook]" in left
+    assert "returned 307 Temporary Redirect; check url in [webhook]" in left
     assert [post.path for post in hook.asked] == ["/here?token=1"]
 
 
@@ -212,7 +212,7 @@ def test_the_secret_in_the_address_is_not_shown(hook: Hook, sender: Sender, said
     sender.section = WebhookSection(url=f"{hook.base}/here?key=abcdefgh12")
     hook.faults = [Fault(403, said)]
     (left,) = sender.report(confirmed(WORSE)).left
-    assert "answers 403" in left and "***" in left
+    assert "returned 403" in left and "***" in left
     assert "abcdefgh12" not in left
 
 

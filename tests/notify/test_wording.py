@@ -102,7 +102,7 @@ def test_the_culprit_stands_in_front() -> None:
 def test_the_body_reports_a_range_of_commits() -> None:
     named = Culprit(revision="c0ffee", parent="b0ffee", probability=0.967, confirmed=False)
     text = notice(WORSE.model_copy(update={"culprit": named}), (), FACTS)
-    assert "- culprit: after `b0ffee` and up to `c0ffee` with 96 %\n" in text.body
+    assert "- culprit: after `b0ffee` and up to `c0ffee` (96 % probability)\n" in text.body
     assert text.title.startswith("Suspected regression in postgres 17.11: ")
 
 

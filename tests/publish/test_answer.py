@@ -10,10 +10,10 @@ from pipeline.publish.answer import LONGEST_REASON, ReceiverAnswer, one_line, re
 @pytest.mark.parametrize(
     ("answer", "taken", "may_pass", "text"),
     [
-        (ReceiverAnswer(204, ""), True, False, "answers 204 No Content"),
-        (ReceiverAnswer(429, "slower"), False, True, "answers 429 Too Many Requests (slower)"),
-        (ReceiverAnswer(404, ""), False, False, "answers 404 Not Found"),
-        (ReceiverAnswer(599, "no"), False, True, "answers 599 (no)"),
+        (ReceiverAnswer(204, ""), True, False, "returned 204 No Content"),
+        (ReceiverAnswer(429, "slower"), False, True, "returned 429 Too Many Requests (slower)"),
+        (ReceiverAnswer(404, ""), False, False, "returned 404 Not Found"),
+        (ReceiverAnswer(599, "no"), False, True, "returned 599 (no)"),
         (ReceiverAnswer(0, "cannot be reached"), False, True, "cannot be reached"),
     ],
 )

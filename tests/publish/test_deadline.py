@@ -35,7 +35,7 @@ def test_an_answer_in_time_is_returned_and_an_error_raised() -> None:
 
 def test_a_request_that_takes_longer_is_abandoned() -> None:
     never = threading.Event()
-    with pytest.raises(TimeoutError, match="gave no whole answer"):
+    with pytest.raises(TimeoutError, match="sent no complete response"):
         within(0.01, never.wait)
     never.set()
 
@@ -46,7 +46,7 @@ def test_github_that_drips_is_cut_and_asked_anew(
     monkeypatch.setattr(transport, "DEADLINE", 0.5)
     send = transport.pygithub(hook.base, "x" * 40)
     hook.faults = [Fault(drips=True)]
-    with pytest.raises(CutError, match="gave no whole answer"):
+    with pytest.raises(CutError, match="sent no complete response"):
         send("GET", "/repos/o/r/issues", {}, None)
     hook.faults = []
     assert send("GET", "/repos/o/r/issues", {}, None).status == 405
@@ -58,5 +58,5 @@ def test_a_receiver_of_samples_that_drips_is_out_of_reach(
     monkeypatch.setattr(remote, "DEADLINE", 0.0)
     hook.faults = [Fault(drips=True)]
     series = [TimeSeries(labelled("x"), [TimedValue(1000, 1.0)])]
-    with pytest.raises(RemoteWriteError, match="gave no whole answer"):
+    with pytest.raises(RemoteWriteError, match="sent no complete response"):
         RemoteWriter(f"{hook.base}/api/v1/write", timeout=0.5, patience=0.0).write(series)

@@ -154,7 +154,7 @@ def test_who_comes_back_later_than_we_would_wait_is_not_waited_for(
     receiver: Receiver, writer: Callable[..., RemoteWriter], sleeps: Sleeps
 ) -> None:
     receiver.faults = [Fault(429, "too fast", {"Retry-After": "3600"})]
-    with pytest.raises(RemoteWriteError, match=r"answers 429 Too Many Requests \(too fast\)"):
+    with pytest.raises(RemoteWriteError, match=r"returned 429 Too Many Requests \(too fast\)"):
         writer().write(make_series(1))
     assert sleeps == []
 
@@ -175,11 +175,11 @@ def test_patience_ends_and_is_not_spent_twice(
     assert sum(sleeps) == 5.0
     assert error.value.written == Written(sent=20)
     assert str(error.value) == (
-        f"{receiver.url} answers 503 Service Unavailable (down for repair); check that it runs, "
-        "its log, and the address in [publish]; the rest is published the next time"
+        f"{receiver.url} returned 503 Service Unavailable (down for repair); check that it runs, "
+        "its log, and the address in [publish]; the remaining samples are published the next time"
     )
     asked = len(receiver.asked)
-    with pytest.raises(RemoteWriteError, match="answers 503") as again:
+    with pytest.raises(RemoteWriteError, match="returned 503") as again:
         sending.write(make_series(1))
     assert again.value.written == Written()
     assert len(receiver.asked) == asked and sum(sleeps) == 5.0
@@ -248,7 +248,7 @@ def test_who_refuses_us_is_asked_once(
             Fault(status, f"not with Bearer {TOKEN}\n\x1b[2J", {"Location": elsewhere.url})
         ]
         sending = writer(credentials=bearer("TOKEN", {"TOKEN": TOKEN}))
-        with pytest.raises(RemoteWriteError, match=f"answers {status} ") as error:
+        with pytest.raises(RemoteWriteError, match=f"returned {status} ") as error:
             sending.write(make_series(30))
     assert error.value.written == Written()
     assert len(receiver.asked) == 1 and elsewhere.asked == [] and sleeps == []
@@ -353,7 +353,7 @@ def test_a_private_receiver_is_checked_by_its_authority(
         trusting = RemoteWriter(private.url, certificate=certificate)
         assert trusting.write(make_series(1)) == Written(sent=1)
     with pytest.raises(
-        UserError, match="\\(\\[publish\\] certificate\\) is not a file of certificates"
+        UserError, match="\\(\\[publish\\] certificate\\) is not a certificate file"
     ):
         RemoteWriter(private.url, certificate=str(tmp_path / "missing"))
 

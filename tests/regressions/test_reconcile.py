@@ -236,7 +236,7 @@ def test_a_measured_recovery_resolves(results: Results) -> None:
     assert by_way[True].state is S.RESOLVED
     assert by_way[False].recovers == found.fingerprint
     resolved = results.events[-1]
-    assert (resolved.event, resolved.note) == (E.RESOLVED, "back since 17.9")
+    assert (resolved.event, resolved.note) == (E.RESOLVED, "recovered since 17.9")
     assert resolved.recovery == by_way[False].fingerprint
     # As long as somebody has reopened it, the improvement is no recovery of it.
     journal = Journal(results.folder)

@@ -127,7 +127,7 @@ def test_what_could_not_be_seen_is_said() -> None:
 
 
 def test_a_failed_step_and_its_note_are_shown() -> None:
-    failed = row("failed", 0.0, note="no figure of head in 2 of 2 blocks")
+    failed = row("failed", 0.0, note="no value for head in 2 of 2 blocks")
     text = as_text(comparison(failed.model_copy(update={"blocks": 0})))
-    assert "scan: no figure of head in 2 of 2 blocks." in text
+    assert "scan: no value for head in 2 of 2 blocks." in text
     assert as_rows(comparison(failed.model_copy(update={"blocks": 0})))[0]["ratio"] is None

@@ -289,7 +289,7 @@ def test_a_bad_package_is_refused_and_leaves_nothing(
         path.unlink()
     with pytest.raises(UserError) as error:
         make().fetch("old/1.0-1", cache / "downloads")
-    reported = {"missing": "it does not exist"}.get(fault, "its answer is damaged")
+    reported = {"missing": "it does not exist"}.get(fault, "its response is damaged")
     assert reported in one_line(error)
     assert left_in(cache / "downloads") == set()
     path.write_bytes(whole)
@@ -300,7 +300,7 @@ def test_a_list_that_was_changed_is_refused(make: Make, archive: Archive, cache:
     for name in ("Packages", "Packages.gz"):
         path = archive.folder / f"dists/old/main/binary-{_architecture()}" / name
         path.write_bytes(path.read_bytes()[::-1])
-    with pytest.raises(UserError, match="its answer is damaged"):
+    with pytest.raises(UserError, match="its response is damaged"):
         make("thing@old").versions()
 
 
@@ -309,7 +309,7 @@ def test_a_release_that_was_changed_is_refused(make: Make, archive: Archive) -> 
     path.write_text(path.read_text().replace("Origin: Example", "Origin: Elsewhere"))
     with pytest.raises(UserError) as error:
         make("thing@old").versions()
-    assert "its answer is damaged" in one_line(error)
+    assert "its response is damaged" in one_line(error)
 
 
 def test_a_key_that_is_not_here_is_one_line(

@@ -160,7 +160,7 @@ def test_what_is_no_repository_is_one_line(tmp_path: Path, address: str) -> None
 
 def test_an_unknown_branch_or_commit_is_one_line(repository: Repository, tmp_path: Path) -> None:
     repository.commit("one")
-    with pytest.raises(UserError, match=r"has no branch nobody$"):
+    with pytest.raises(UserError, match=r"has no branch nobody; choose another branch$"):
         GitBranch(f"{repository.folder}#nobody", tmp_path / "cache").versions()
     with pytest.raises(UserError, match=r"has no 0{40}; `nightshift discover` lists"):
         GitBranch(str(repository.folder), tmp_path / "cache").fetch("0" * 40, tmp_path)

@@ -329,7 +329,8 @@ def test_an_old_list_serves_when_the_source_is_out_of_reach(
     with caplog.at_level(logging.WARNING):
         assert make().versions() == ("1.0",)
     assert caplog.messages == [
-        "changing cannot be reached; using its list of versions from 1970-01-12 13:46 UTC instead"
+        "changing cannot be reached; using the list of versions saved at 1970-01-12 13:46 UTC "
+        "instead"
     ]
 
 

@@ -85,7 +85,7 @@ def test_a_change_late_in_the_step_leaves_no_steady_state() -> None:
 
 def test_a_server_that_stops_is_not_steady() -> None:
     (mark,) = marks(output(noisy(lambda time: 1.0 * (time < 0.5))))
-    assert mark == "not steady: throughput ended at second 30 of 60 (change point test)"
+    assert mark == "not steady: throughput fell to zero at second 30 of 60 (change point test)"
 
 
 def test_a_start_from_nothing_is_a_warm_up() -> None:

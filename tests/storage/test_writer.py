@@ -60,8 +60,8 @@ def test_a_writer_knows_what_it_wrote(store: Engine, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (b'{"jit": 1}', "cannot be parsed: the setting jit is not a text"),
-        (b"[" * 100_000 + b"]" * 100_000, "nested too deep"),
+        (b'{"jit": 1}', "cannot be parsed: the setting jit is not a string"),
+        (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
     ],
     ids=["a number", "nested"],
 )

@@ -126,7 +126,7 @@ def test_a_damaged_archive_names_the_file(server_folder: Path) -> None:
 
 def test_a_package_of_something_else(server_folder: Path) -> None:
     line = refused(lambda: packed(server_folder, {"package/index.js": b"x"}), server_folder)
-    assert line == "the archive holds no mysqld, so it is not a release of MySQL"
+    assert line == "the downloaded archive has no mysqld, so it is not a release of MySQL"
 
 
 def test_a_program_that_does_not_run_leaves_no_build(server_folder: Path) -> None:
@@ -230,7 +230,7 @@ def test_packages_without_a_server_are_refused(
 ) -> None:
     path = debs(server_folder, {"other": {"usr/bin/mysql": b"x"}})
     line = refused(lambda: install_from("debian", path, server_folder), server_folder)
-    assert "holds no mysqld" in line
+    assert "has no mysqld" in line
 
 
 def test_a_damaged_package_is_named(

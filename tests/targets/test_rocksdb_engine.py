@@ -209,7 +209,7 @@ def test_a_build_without_its_c_library_is_one_line(stage: Staged, server_folder:
 
 
 def test_a_folder_of_other_packages_is_no_release(server_folder: Path) -> None:
-    with pytest.raises(UserError, match="holds no db_bench"):
+    with pytest.raises(UserError, match="has no db_bench"):
         TARGET.identify(server_folder)
 
 

@@ -172,7 +172,7 @@ def attack(to: dict[str, tuple[Attack, str]], said: str) -> Callable[[Attack], A
 
 
 NOT_COLLECTED = "is not a file that nightshift collects"
-NOT_ASKED = "was not asked of this bench"
+NOT_ASKED = "was not requested from this bench"
 
 
 @attack(MEASURES, NOT_COLLECTED)
@@ -209,7 +209,7 @@ def trials_that_explain_it_away(box: Box) -> None:
     box.write(f"experiments/explain-{box.hub.confirmed}/trials.json", "[]")
 
 
-@attack(MEASURES, "ends in the future")
+@attack(MEASURES, "ended in the future")
 def bundle_of_2099(box: Box) -> None:
     steps = tuple(each.model_copy(update={"started_at": FUTURE}) for each in box.manifest.steps)
     box.forge(started_at=FUTURE, ended_at=FUTURE, steps=steps)
@@ -226,13 +226,13 @@ def step_of_another_time(box: Box) -> None:
     box.forge(steps=steps)
 
 
-@attack(MEASURES, "is of another machine class")
+@attack(MEASURES, "its machine class differs from")
 def undeclared_class(box: Box) -> None:
     machine = box.manifest.machine.model_copy(update={"machine_class": "huge"})
     box.forge(machine=machine)
 
 
-@attack(MEASURES, "is of another machine class")
+@attack(MEASURES, "its machine class differs from")
 def class_of_another_bench(box: Box) -> None:
     machine = box.manifest.machine.model_copy(update={"machine_class": "large"})
     box.forge(machine=machine)
@@ -255,7 +255,7 @@ def batch_with_a_hostile_name(box: Box) -> None:
     box.claim("../../\x1b[31m\n" + "x" * 2000)
 
 
-@attack(MEASURES, "does not say which batch")
+@attack(MEASURES, "name no batch of the hub")
 def no_batch(box: Box) -> None:
     (box.folder / CLAIM).unlink()
 
@@ -293,7 +293,7 @@ def old_bundle_under_a_new_name(box: Box) -> None:
     shutil.copy(path, box.bundle)
 
 
-@attack(MEASURES, "is of another")
+@attack(MEASURES, "differs from what the hub asked for")
 def old_bundle_with_a_new_identity(box: Box) -> None:
     path = next(list_bundles(box.hub.results / "bundles"))
     run_id, key = box.manifest.run_id, box.manifest.cell_key
@@ -367,47 +367,47 @@ def build_failures_of_others(box: Box) -> None:
     box.write("builds.json", json.dumps([failed]))
 
 
-@attack(MEASURES, "is of another origin")
+@attack(MEASURES, "its origin differs from")
 def imported_values(box: Box) -> None:
     box.forge(origin=Origin.IMPORTED)
 
 
-@attack(MEASURES, "is of another line")
+@attack(MEASURES, "its line differs from")
 def another_line(box: Box) -> None:
     box.forge(line="line")
 
 
-@attack(MEASURES, "is of another set of steps")
+@attack(MEASURES, "its set of steps differs from")
 def invented_steps(box: Box) -> None:
     (record,) = box.manifest.steps
     step = Step(name="invented", group=record.step.group, unit=record.step.unit)
     box.forge(steps=(record, record.model_copy(update={"step": step})))
 
 
-@attack(MEASURES, "is of another control")
+@attack(MEASURES, "its control differs from")
 def own_run_as_a_control(box: Box) -> None:
     manifest = box.manifest
     night = manifest.started_at.date()
     box.forge(control=Control(name="c", machine=manifest.machine.hostname, night=night))
 
 
-@attack(MEASURES, "is of another configuration")
+@attack(MEASURES, "its configuration differs from")
 def another_configuration(box: Box) -> None:
     config = box.manifest.config.model_copy(update={"text": "PRAGMA synchronous = OFF;"})
     box.forge(config=config)
 
 
-@attack(MEASURES, "is of another workload")
+@attack(MEASURES, "its workload differs from")
 def another_workload(box: Box) -> None:
     box.forge(workload=box.manifest.workload.model_copy(update={"version": "2"}))
 
 
-@attack(MEASURES, "is of another revision")
+@attack(MEASURES, "its revision differs from")
 def another_place_on_the_line(box: Box) -> None:
     box.forge(revision=box.manifest.revision.model_copy(update={"order": (0,)}))
 
 
-@attack(MEASURES, "is of another build")
+@attack(MEASURES, "its build differs from")
 def another_build(box: Box) -> None:
     box.forge(build=box.manifest.build.model_copy(update={"options": "debug"}))
 
@@ -543,12 +543,12 @@ def revision_of_its_own(box: Box) -> None:
     box.forge(revision=revision, run_id="sqlite-99-0123456789ab-r1")
 
 
-@attack(PLACES, "ends in the future")
+@attack(PLACES, "ended in the future")
 def future_in_its_own_results(box: Box) -> None:
     box.forge(ended_at=FUTURE)
 
 
-@attack(PLACES, "is of another machine class")
+@attack(PLACES, "its machine class differs from")
 def another_class_in_its_own_results(box: Box) -> None:
     machine = box.manifest.machine.model_copy(update={"machine_class": "large"})
     box.forge(machine=machine)
@@ -584,7 +584,7 @@ def test_a_place_of_no_class(hub: Hub) -> None:
     (tampered.folder / SUMS).unlink()
     ran = hub.collect("tampered")
     assert ran.code == 2
-    assert "does not say which batch" in ran.err
+    assert "name no batch of the hub" in ran.err
     assert hub.state() == before
 
 

@@ -110,7 +110,7 @@ def test_revisions_are_of_one_line(nightshift: Nightshift, folder: Path, machine
     (folder / "nightshift.toml").write_text(FOLLOWED + other)
     ran = nightshift("backfill", "--since", "17.0")
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "--since and --until need one line; choose it with --line" in ran.err
+    assert "--since and --until apply to a single line; choose it with --line" in ran.err
     assert nightshift("backfill", "--since", "17.0", "--line", "minors", "--dry-run").code == 0
 
 
@@ -150,16 +150,15 @@ def test_gaps_are_halved_and_what_was_filled_is_detected(
     (found,) = got["detected"]["regressions"]
     first, second, *_ = text.err.splitlines()
     assert first.startswith(
-        f"minors 17.9 is next: the cause of {found['fingerprint']} lies after 17.0 and up to "
-        "17.10 (2 revisions); "
+        f"measuring minors 17.9 next: the cause of {found['fingerprint']} lies after 17.0 and up "
+        "to 17.10 (2 revisions); "
     )
     assert second.startswith(
-        "minors 17.11 is next: the widest gap: 1 unmeasured revision between 17.10 and 18.0; "
+        "measuring minors 17.11 next: the widest gap: 1 unmeasured revision between 17.10 and "
+        "18.0; "
     )
     assert {label for label, _ in machine.made} == set(RELEASES) - {"13.22", "17.0", "18.0"}
-    assert (
-        nightshift("backfill", "--dry-run").out == "no revision was skipped: nothing to measure\n"
-    )
+    assert nightshift("backfill", "--dry-run").out == "no unmeasured revision is left\n"
     assert nightshift("plan", "--format", "json").json["lines"] == {"minors": RELEASES}
 
 
@@ -205,7 +204,7 @@ def test_killed_it_goes_on_with_what_was_begun(
     assert machine.made == [("17.10", 1), ("17.10", 2), ("17.10", 3), ("14.24", 1)]
     machine.most = 1000
     assert nightshift("backfill", "--dry-run").out.startswith(
-        "minors 14.24  it is begun but not finished\n"
+        "minors 14.24  its measurement was begun but not finished\n"
     )
     got = nightshift("backfill", "--count", "1", "--format", "json").json
     assert revisions(got["measured"]) == ["14.24"]
@@ -231,8 +230,8 @@ def test_a_range_is_measured_from_end_to_end(nightshift: Nightshift, machine: Ma
         "backfill", "--since", "14", "--until", "16.9", "--dry-run", "--format", "json"
     ).json
     assert [(row["revision"], row["why"]) for row in got] == [
-        ("14.0", "the revision of --since"),
-        ("16.9", "the revision of --until"),
+        ("14.0", "the revision given by --since"),
+        ("16.9", "the revision given by --until"),
         ("14.24", "the widest gap: 1 unmeasured revision between 14.0 and 16.9"),
     ]
 

@@ -82,7 +82,7 @@ def test_a_revision_that_does_not_build_is_reported_and_ends_no_night(
     monkeypatch.setattr(recover, "interleave", refused)
     recover_all(night.context, night.plan, night.standing, 60.0, Silent())
     (worse,) = (one for one in night.standing if one.worse)
-    said = f"it could not be measured whether regression {worse.fingerprint} is gone: x.c:1: error"
+    said = f"the check whether regression {worse.fingerprint} is gone failed: x.c:1: error"
     assert capsys.readouterr().err == f"nightshift: {said}\n"
 
 

@@ -262,7 +262,7 @@ def test_a_step_that_ended_with_its_warm_up_is_refused() -> None:
         r"(ops/sec) [\d.]+ seconds \d+ operations", r"\1 2.9 seconds 9 operations",
         output("9.10", "overwrite"),
     )  # fmt: skip
-    with pytest.raises(ValueError, match="the warm-up took all of overwrite; measure"):
+    with pytest.raises(ValueError, match="the warm-up took the whole time of overwrite; measure"):
         FAMILY.parse(measure("overwrite").step, workload(scale=scale), text)
 
 

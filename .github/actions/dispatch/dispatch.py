@@ -38,4 +38,4 @@ if __name__ == "__main__":
         main()
     except urllib.error.HTTPError as error:
         said = error.read().decode(errors="replace")[:500]
-        sys.exit(f"GitHub answers {error.code} to {error.url}: {error.reason} {said}")
+        sys.exit(f"GitHub returned {error.code} for {error.url}: {error.reason} {said}")

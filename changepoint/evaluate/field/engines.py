@@ -68,9 +68,9 @@ RIVALS = EngineEnvironment("rivals", ("signal-processing-algorithms", "ruptures"
 class EngineEntry:
     """A detection program in the table of the comparison.
 
-    about: its setting. share: its share of the trials, less than 1 for a slow one. longest: length
-    beyond which it is not timed. environment, engine, options: for another engine, the arguments of
-    ``serve.py``. method: for one of ours.
+    about: its settings in words. share: its share of the trials, less than 1 for a slow one.
+    longest: length of series beyond which it is not timed. environment, engine, options: for
+    another engine, the arguments of ``serve.py``. method: for one of ours.
     """
 
     about: str
@@ -83,7 +83,7 @@ class EngineEntry:
 
 
 _SLOW = {"edivisive": EngineEntry("", share=0.02, longest=100)}
-"""Settings of our methods that are too slow for all series: they search a share of them."""
+"""Entries of our methods that are too slow to search all series: they search a share of them."""
 
 
 def _ours(method: str) -> EngineEntry:
@@ -205,7 +205,7 @@ def process(
 def ours(method: str, kinds: Sequence[str] = ("level", "spread")) -> Engine:
     """Return one of our detection methods in the common interface.
 
-    kinds: of changes that count.
+    kinds: the kinds of changes that count.
     """
 
     def run(values: Floats) -> Run:

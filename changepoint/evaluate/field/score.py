@@ -1,7 +1,7 @@
 """Score how well each compared program finds simulated changes.
 
-Alarms, recall and delay are those of ``evaluate.nightly``. This module adds two: F1 on series with
-several steps, and how often an interval contains the place.
+``evaluate.nightly`` scores alarms, recall and delay. This module adds two scores: F1 on series with
+several steps, and how often an interval contains the true place.
 """
 
 from __future__ import annotations

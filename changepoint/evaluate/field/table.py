@@ -33,7 +33,7 @@ KINDS = ("gauss", "t3", "bimodal", "spikes", "quantised", "AR(.5)", "drift")
 LENGTH = 200
 """Positions of the series without a change: two thirds of a year of nights."""
 STEP = 0.05
-"""The step whose recall, delay and place are in the table, as a fraction of the level."""
+"""Size of the planted change of recall, delay and place, as a fraction of the level."""
 LENGTHS = (100, 1000, 10_000)
 """Positions of the timed series."""
 PAIRS = 15

@@ -53,7 +53,7 @@ TIME = "time_us/o"
 RATE = "qps"
 CPU = "cpu_us/o"
 SCORE, COST = "score", "cost"
-"""Metrics of values whose unit has no metric of its own: for a score more is better, for a cost
+"""Metrics for values in a unit that no other metric has: of a score more is better, of a cost
 less."""
 
 _US = {
@@ -78,10 +78,10 @@ _SHORT = 12
 
 
 def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
-    """Return the metric of a unit, the factor that converts a value, and the unit that remains.
+    """Return the metric for a unit, the factor that converts a value, and the unit to keep.
 
-    The remaining unit is empty unless the metric is a score or a cost. ``more`` says whether more
-    is better, for a unit that does not say it.
+    Only a score or a cost keeps its unit; otherwise the unit to keep is empty. ``more`` says
+    whether more is better, for a unit that does not imply it.
     """
     if (timed := _TIMED.fullmatch(unit)) and not more:
         return TIME, _US[timed[1]], ""
@@ -95,7 +95,7 @@ def metric_of(unit: str, *, more: bool) -> tuple[str, float, str]:
 def imported_value(
     step: str, value: object, unit: str, *, more: bool = False, **rest: Any
 ) -> ImportedValue:
-    """Return a value converted to the metric that its unit means.
+    """Convert a value to the metric that its unit implies.
 
     Raises FormatError if the value is no number.
     """
@@ -104,7 +104,7 @@ def imported_value(
 
 
 def number(value: object, what: str) -> float:
-    """Return a number or a text as a finite number. Raises FormatError."""
+    """Convert a number, or a text with a number, to a finite number. Raises FormatError."""
     try:
         found = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -135,7 +135,7 @@ def loaded(text: str) -> Any:
     except ValueError as error:
         raise FormatError(f"the file is not valid JSON: {error}") from error
     except RecursionError as error:
-        raise FormatError("the file is not valid JSON: nested too deep") from error
+        raise FormatError("the file is not valid JSON: nested too deeply") from error
 
 
 def table_of(tree: object, key: str) -> list[dict[str, Any]]:

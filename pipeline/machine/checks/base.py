@@ -151,11 +151,11 @@ class Look:
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a machine: its name, the function that finds the answer, and what to say of it.
+    """One check of a machine: its name, the function that performs it, texts about a bad finding.
 
     ``name`` is its name in settings, in lower case with underscores. ``why`` says in a sentence how
-    a bad finding affects results, ``remedy`` has the remedy: a command, or words. ``level`` is the
-    effect of a bad finding on a night, unless the settings change it.
+    a bad finding affects results; ``remedy`` is a command or a sentence. ``level`` is the effect of
+    a bad finding on a night, unless the settings change it.
     """
 
     name: str

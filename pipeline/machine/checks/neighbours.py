@@ -79,11 +79,11 @@ def _limits(look: Look) -> CheckFinding:
     for folder in folders:
         quota, _, period = tree.read(f"{folder}/cpu.max").partition(" ")
         if quota.isdigit() and period.isdigit():
-            return bad(f"{int(quota) / int(period):.1f} processors of time")
+            return bad(f"{int(quota) / int(period):.1f} processors")
     older = "/sys/fs/cgroup/cpu/cpu.cfs_"
     allowed, period_us = tree.number(f"{older}quota_us"), tree.number(f"{older}period_us")
     if allowed is not None and allowed > 0 and period_us:
-        return bad(f"{allowed / period_us:.1f} processors of time")
+        return bad(f"{allowed / period_us:.1f} processors")
     return good("none")
 
 

@@ -93,7 +93,7 @@ def _scheduler(look: Look) -> CheckFinding:
 
 
 def _is_virtual(disk: Disk) -> bool:
-    """Return whether a disk is virtual; its medium is then unknown."""
+    """Return whether a disk is virtual, so that the kind of its medium is unknown."""
     return disk.name.startswith(("vd", "xvd")) or "QEMU" in disk.model
 
 

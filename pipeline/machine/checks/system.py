@@ -37,7 +37,7 @@ def _synchronised(look: Look) -> CheckFinding:
     state = look.system.synchronised()
     if state is None:
         return unknown("not reported by the kernel")
-    return good("yes") if state else bad("by nothing")
+    return good("yes") if state else bad("not synchronised")
 
 
 def _changed(look: Look) -> CheckFinding:
@@ -54,7 +54,7 @@ def _reboot(look: Look) -> CheckFinding:
     waits = look.tree.path("/run/reboot-required").exists()
     packages = look.tree.read("/run/reboot-required.pkgs").split()
     by = f" by {packages[0]}" if packages else ""
-    return bad(f"waited for{by}") if waits else good("no reboot pending")
+    return bad(f"required{by}") if waits else good("no reboot pending")
 
 
 def _open_files(look: Look) -> CheckFinding:

@@ -31,7 +31,7 @@ def watch_temperature(scene: Scene) -> Ending:
 
 
 def watch_link(scene: Scene) -> Ending:
-    """Watch whether the PCIe link of an NVMe disk loses speed or lanes, as with bad contacts."""
+    """Watch whether the PCIe link of an NVMe disk loses speed or lanes, a sign of bad contacts."""
     before = _links(scene.tree)
 
     def ending(_: Sequence[ProbeSample]) -> str:

@@ -60,7 +60,7 @@ class Guard:
         tree: Tree | None = None,
         clock: Callable[[], ClockReading] = moment,
     ) -> None:
-        """Watch by these ``limits`` through the kernel files of ``tree``."""
+        """Watch with these ``limits``, reading the kernel files of ``tree``."""
         self._limits = limits
         self._tree = tree or Tree()
         self._clock = clock

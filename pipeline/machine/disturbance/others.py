@@ -46,8 +46,8 @@ def watch_others(scene: Scene) -> Ending:
 def ticks_used(before: Processes, after: Processes, ours: Collection[int]) -> Counter[Identity]:
     """Return how many clock ticks each process outside of the measurement used.
 
-    A process that started and ended in between counts for its parent: its end adds its time to the
-    parent's ``reaped``. For a process in ``before``, the time used until then is subtracted.
+    A process that started and ended in between counts for its parent, whose ``reaped`` then
+    includes its time. For a process in ``before``, the time used until then is subtracted.
     """
     parents = {pid: process.parent for (pid, _), process in before.items()}
     alive = {pid for pid, _ in after}

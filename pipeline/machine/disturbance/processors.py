@@ -19,7 +19,7 @@ _FEWEST = 6
 
 
 def watch_steal(scene: Scene) -> Ending:
-    """Watch how much time the hypervisor gave to other machines while we had work."""
+    """Watch how much time the hypervisor gave to other machines while this one had work."""
     before = ticks(scene.tree)
 
     def ending(_: Sequence[ProbeSample]) -> str:

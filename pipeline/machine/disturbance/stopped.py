@@ -1,4 +1,4 @@
-"""Detect processes of the measurement that a signal stopped, as SIGSTOP does."""
+"""Detect processes of the measurement that were stopped by a signal such as SIGSTOP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pipeline.model import ProbeSample
 from pipeline.text.units import plural
 
 _PARTS = {"server": "the DBMS", "client": "the load generator"}
-"""The process trees that are sampled. A DBMS inside the load generator is the server."""
+"""The sampled process trees, with their names in reports. A DBMS that runs inside the load
+generator is sampled as the server."""
 
 
 def watch_stopped(_scene: Scene) -> Ending:

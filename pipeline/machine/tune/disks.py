@@ -28,4 +28,4 @@ def scheduler(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
         if wanted in known:
             yield DesiredValue("io_scheduler", path, wanted)
         else:
-            yield UnavailableSetting("io_scheduler", f"{path} supports {', '.join(known)}")
+            yield UnavailableSetting("io_scheduler", f"{path} supports only {', '.join(known)}")

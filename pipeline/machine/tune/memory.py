@@ -50,9 +50,9 @@ def aslr(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
 def dirty(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
     """Request the configured limits of memory that holds data not yet on disk.
 
-    A limit in bytes overrides a limit in percent. Where one is set, the percentage is reported as
-    lacking: the kernel refuses to set the limit in bytes to zero, so writing the same files again
-    could not undo the change.
+    A limit in bytes overrides a limit in percent. Where a limit in bytes is set, the percentage is
+    reported as unavailable: setting it would clear the limit in bytes, and writing the old
+    percentage back would not restore that.
     """
     for name in ("dirty_ratio", "dirty_background_ratio"):
         wanted = getattr(settings, name)

@@ -25,7 +25,7 @@ def governor(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
     for path in policies:
         known = tree.read(str(PurePosixPath(path).with_name("scaling_available_governors")))
         if known and wanted not in known.split():
-            yield UnavailableSetting("governor", f"{path} supports {', '.join(known.split())}")
+            yield UnavailableSetting("governor", f"{path} supports only {', '.join(known.split())}")
         else:
             yield DesiredValue("governor", path, wanted)
 
@@ -76,7 +76,7 @@ def smt(settings: TuneSettings, tree: Tree) -> Iterator[KnobRequest]:
         return
     if now in {*_NO_SMT, "forceoff"}:
         yield UnavailableSetting(
-            "smt", "these processors have no second threads, or they are disabled for good"
+            "smt", "these processors have no second threads, or they are permanently disabled"
         )
     else:
         yield DesiredValue("smt", path, settings.smt)

@@ -85,8 +85,8 @@ class TuneRecord:
             write_durably(self.path, tuned.model_dump_json(indent=1))
         except OSError as error:
             raise UserError(
-                f"{self.path} cannot be written ({error.strerror}), so nothing was tuned: it "
-                "could not be restored; free some space, or use sudo"
+                f"{self.path} cannot be written ({error.strerror}), so nothing was tuned, because "
+                "the original settings could not be restored; free some space, or use sudo"
             ) from error
 
     def clear(self) -> None:

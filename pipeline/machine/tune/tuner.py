@@ -55,7 +55,8 @@ class Tuner:
         """Change the kernel settings; if one is refused, the others are still changed.
 
         Setting again keeps the original values for the restore. Settings made ``by_hand`` are not
-        restored by a night. Raises UserError if nothing may be changed.
+        restored by a night. Raises UserError if the record of settings cannot be locked, read or
+        written.
         """
         with self.record.locked():
             tuned = self.record.read(self.host.boot) or Tuned(boot=self.host.boot)
@@ -75,7 +76,7 @@ class Tuner:
         """Restore the old values of all changed settings, in reverse order.
 
         A value that somebody else has set since is reported and kept: it is that person's choice. A
-        knob that refuses stays in the record, for another attempt.
+        setting that cannot be restored stays in the record, for another attempt.
         """
         with self.record.locked():
             tuned = self.record.read(self.host.boot)

@@ -51,11 +51,12 @@ class Cause(Frozen):
 
 
 Words = Callable[[Regression, Sequence[Regression]], Notice]
-"""Writes the notice of a regression, which also reports others with the same cause."""
+"""Writes the notice of a regression; the second argument has other regressions with the same cause,
+which the notice reports too."""
 
 
 class DecisionKind(StrEnum):
-    """What a person decided about a regression, as acknowledged or won't fix."""
+    """What a person decided about a regression, such as acknowledged or won't fix."""
 
     ACKNOWLEDGED = "acknowledged"
     WONT_FIX = "won't fix"
@@ -94,7 +95,7 @@ class SinkAction(Frozen):
 
 
 class SinkResult(Frozen):
-    """What a sink did in all, and what it had to postpone, a line each."""
+    """Everything that a sink did, and what it had to postpone, one line each."""
 
     actions: tuple[SinkAction, ...] = ()
     left: tuple[str, ...] = ()
@@ -105,15 +106,19 @@ class PullRequestReader(Protocol):
     """A sink that can read which regressions maintainers accepted in pull requests."""
 
     def accepted(self, commits: Mapping[str, RegressedCommit]) -> Sequence[PersonDecision]:
-        """Return acceptances of regressions; ``commits`` has their commits by fingerprint."""
+        """Return the regressions that maintainers accepted, as decisions.
+
+        ``commits`` has the commit that each regression began with, by fingerprint of the
+        regression.
+        """
         ...
 
 
 class Sink(Protocol):
     """A place where regressions are reported: files, GitHub, a webhook or Slack.
 
-    A sink is idempotent, and it retries failures the next time. It raises UserError for
-    configuration mistakes only, never because a service is unavailable.
+    A sink is idempotent, and it retries what failed when it is called again. It raises UserError
+    for configuration mistakes only, never because a service is unavailable.
     """
 
     name: str
@@ -125,6 +130,6 @@ class Sink(Protocol):
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
         """Report new regressions in this sink, and update the reports of known ones.
 
-        ``suspected`` includes regressions that no experiment confirmed.
+        With ``suspected``, regressions that no experiment has confirmed are reported too.
         """
         ...

@@ -16,14 +16,17 @@ SETTLED = frozenset(
         RegressionState.WONT_FIX,
     }
 )
-"""States in which a regression that has no report gets none."""
+"""Regressions in these states get no new report; an existing report is kept up to date."""
 
 GONE = frozenset({RegressionState.REJECTED, RegressionState.RESOLVED})
 """States of a regression that never existed (rejected) or no longer exists (resolved)."""
 
 
 class ReportedRegression(NamedTuple):
-    """A regression to report, with the others of its cause; ``new`` if it is the first time."""
+    """A regression to report, with the other regressions that have the same cause.
+
+    ``new`` means that it has no report yet.
+    """
 
     regression: Regression
     beside: tuple[Regression, ...]
@@ -31,7 +34,7 @@ class ReportedRegression(NamedTuple):
 
     @property
     def stands(self) -> bool:
-        """Whether a regression of this cause still exists; else the report is closed."""
+        """Whether a regression of this cause still exists; otherwise the report is closed."""
         return any(one.state not in GONE for one in (self.regression, *self.beside))
 
 
@@ -41,11 +44,11 @@ def choose(
     """Return the regressions to report, grouped by cause.
 
     ``known`` are the fingerprints of reported regressions; their reports are updated in every
-    state. For a cause without a report, the first unsettled regression is chosen that is confirmed
-    or, with ``suspected``, suspected. A regression at equal instructions is skipped unless there is
-    proof that the code is the cause. Improvements are never reported, not even beside a regression.
-    Regressions with one cause share a report, unless they had separate reports before the cause was
-    known.
+    state. For a cause without a report, the first confirmed regression is chosen; with
+    ``suspected``, the first that is confirmed or suspected. A slowdown at equal instructions is
+    skipped unless there is proof that the code is the cause. Improvements are never reported, not
+    even together with a regression. Regressions with one cause share a report, unless they had
+    separate reports before the cause was known.
     """
     needless = SETTLED if suspected else SETTLED | {RegressionState.SUSPECTED}
     chosen = []

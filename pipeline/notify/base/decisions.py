@@ -18,9 +18,9 @@ _EVENTS: Mapping[DecisionKind, EventKind] = {
 def take_decisions(decisions: Iterable[PersonDecision], known: KnownRegressions) -> list[Event]:
     """Return people's decisions as journal events, oldest first, and apply them to ``known``.
 
-    It skips decisions about unknown regressions, decisions that the state does not allow, and
-    decisions that the journal has already. It also skips a decision that a person's newer decision
-    replaces, and a reopening before the regression was last closed.
+    The function skips decisions about unknown regressions, decisions that the state does not allow,
+    and decisions that the journal has already. It also skips a decision that a newer one replaces,
+    and a reopening before the regression was last closed.
     """
     events = []
     for decision in sorted(decisions, key=lambda decision: decision.at):

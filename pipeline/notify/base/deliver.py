@@ -18,11 +18,11 @@ from pipeline.storage.journal import now
 from pipeline.text.units import plural
 
 FILE = "delivered.jsonl"
-"""The file name in the results folder."""
+"""The file in the results folder that records deliveries."""
 
 
 class ChangeKind(StrEnum):
-    """What happened to a regression since the last message, as confirmed or resolved."""
+    """What happened to a regression since the last message, such as confirmed or resolved."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -36,7 +36,7 @@ class ChangeKind(StrEnum):
 
 
 class ReportedState(Frozen):
-    """What the last message said of a regression: its state and its culprit."""
+    """What the last message said about a regression: its state and its culprit."""
 
     states: dict[str, RegressionState]
     culprit: str = ""
@@ -61,7 +61,7 @@ class Delivered(Frozen):
 
 
 class Message(NamedTuple):
-    """A message about one change of a regression. Its ``id`` is the same when it is sent again."""
+    """A message about one change of a regression. A repeated message has the same ``id``."""
 
     id: str
     change: RegressionChange
@@ -69,10 +69,10 @@ class Message(NamedTuple):
 
 
 class MessageSink:
-    """The base of sinks that only send messages, as a webhook, and cannot read answers.
+    """The base of sinks that only send messages, such as a webhook, and cannot read answers.
 
-    ``results/delivered.jsonl`` has the deliveries of all of them. ``place`` is the receiver's name.
-    With ``show``, messages are previewed and not sent, and nothing is recorded.
+    ``results/delivered.jsonl`` records the deliveries of all such sinks. ``place`` is the
+    receiver's name. With ``show``, messages are previewed and not sent, and nothing is recorded.
     """
 
     name: str
@@ -85,9 +85,9 @@ class MessageSink:
     def _send(self, message: Message) -> None:
         """Send one message, or only show it.
 
-        Raises MessageRefusedError for a message that the receiver rejects, after which the others
-        are sent, and ReceiverUnreachableError if the receiver accepts none, after which no other
-        is tried.
+        Raises MessageRefusedError if the receiver rejects this message; the other messages are
+        still sent. Raises ReceiverUnreachableError if the receiver accepts no messages; then no
+        other message is tried.
         """
         raise NotImplementedError
 
@@ -96,7 +96,7 @@ class MessageSink:
         return ()
 
     def report(self, causes: Sequence[Cause], words: Words, *, suspected: bool) -> SinkResult:
-        """Send a message for each change of a regression, and record each at once."""
+        """Send a message for each change of a regression, and record each one immediately."""
         last: dict[str, ReportedState] = {}
         counts: dict[str, int] = {}
         for each in self._file.read():
@@ -151,7 +151,7 @@ class MessageSink:
 
 
 def standing_of(reported: ReportedRegression) -> ReportedState:
-    """Return the present state of a regression, in the form that messages compare."""
+    """Return the state to report now, for comparison with the last reported one."""
     found = reported.regression.culprit
     return ReportedState(
         states={one.fingerprint: one.state for one in (reported.regression, *reported.beside)},

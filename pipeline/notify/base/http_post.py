@@ -27,7 +27,7 @@ ATTEMPTS = 4
 TIMEOUT = 10.0
 """Timeout in seconds to connect, and to wait for a response."""
 PATIENCE = 60.0
-"""Total time in seconds that failures may cost a sink per night."""
+"""Total time in seconds that a sink may spend on failed requests in one night."""
 FIRST_WAIT = 1.0
 """Approximate delay in seconds before the second attempt; doubled before each further one."""
 
@@ -56,10 +56,10 @@ class PostClock(NamedTuple):
 
 
 def check_address(address: str, where: str) -> str:
-    """Return a receiver's address for display, without its secret parts.
+    """Check a receiver's address, and return it for display without its secret parts.
 
-    ``where`` names the place of the setting. Raises UserError, without repeating the address, for
-    an invalid one, one with a password, and one that would send unencrypted beyond this machine.
+    ``where`` names the setting in error messages. Raises UserError, without repeating the address,
+    if it is invalid, contains a password, or would send messages unencrypted to another machine.
     """
     try:
         parts = urlsplit(address)
@@ -87,8 +87,8 @@ def _is_loopback(host: str) -> bool:
 class Receiver:
     """An HTTP address that messages are sent to; error messages call it by ``name``.
 
-    ``secrets`` are removed from everything reported of its responses; a secret address is one of
-    them. ``where`` names the place of the address setting.
+    ``secrets`` are texts that are never shown, even if a response contains them; a secret address
+    is one of them. ``where`` names the setting with the address in error messages.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Receiver:
         self._session.auth = _nothing
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send a message; repeat until it is accepted, refused or out of time.
+        """Send a message; retry until it is accepted or refused, or the time limit is reached.
 
         Raises MessageRefusedError and ReceiverUnreachableError.
         """
@@ -186,5 +186,5 @@ class Receiver:
 
 
 def _nothing(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Leave a request as it is, so that passwords in ~/.netrc are not sent."""
+    """Return a request unchanged, so that passwords in ~/.netrc are not sent."""
     return request

@@ -28,7 +28,7 @@ GITHUB = Forge("/commit/", "/compare/")
 GITLAB = Forge("/-/commit/", "/-/compare/")
 
 FORGES = {"github": GITHUB, "gitlab": GITLAB}
-"""Hosting sites by the first part of their host name, as gitlab of gitlab.example.org."""
+"""Hosting sites by the first part of their host name, such as gitlab for gitlab.example.org."""
 
 
 def commit_address(supply: Supply | None, name: str) -> str:
@@ -100,14 +100,14 @@ def between(good: str, bad: str, find: Lookup) -> Between:
 
 
 class Pages(NamedTuple):
-    """The web addresses of published results, as ``[hub]`` sets them; empty without a server."""
+    """Web addresses of published results, as set in ``[hub]``; empty if there is no server."""
 
     report: str = ""
     site: str = ""
     grafana: str = ""
 
     def links(self, series: SeriesKey) -> list[Link]:
-        """Return the web pages that show a series, or all regressions."""
+        """Return the links to the published pages that show a series: report, trends, Grafana."""
         found = []
         if self.report:
             found.append(Link(name="report", address=f"{self.report}#found"))

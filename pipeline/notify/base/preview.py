@@ -11,7 +11,7 @@ from pipeline.model import Frozen
 
 
 class Preview(Frozen):
-    """Something that a sink would send or write.
+    """A message that a sink would send, or a file that it would write.
 
     ``method`` is the HTTP method, or "write" for a file; ``place`` is the address or the file,
     without secrets. ``payload`` is the text, or the JSON to send; ``headers`` are those that matter

@@ -61,19 +61,20 @@ _WHAT_TO_DO = {
     RegressionState.RESOLVED: "There is nothing to do.",
     RegressionState.WONT_FIX: "Somebody decided to leave it as it is. There is nothing to do.",
 }
-"""What the reader does next, by state."""
+"""What the reader should do next, by state of the regression."""
 
 
 _DECIDED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX}
-"""States that a person decided on."""
+"""States that result from a person's decision."""
 
 
 class Facts(NamedTuple):
     """Facts for the text about a regression, in addition to the regression itself.
 
-    ``reproduce`` is the command that remeasures it and ``why`` is its explanation in markdown;
-    either may be empty. ``find`` returns the origin of a revision, ``pages`` are the served
-    results, and ``decide`` is markdown about the possible decisions; empty if there are none.
+    ``reproduce`` is the command that measures the regression again and ``why`` is its explanation
+    in markdown; either may be empty. ``find`` returns the origin of a revision, ``pages`` has the
+    addresses of published results, and ``decide`` is markdown about the possible decisions, empty
+    if there are none.
     """
 
     reproduce: str
@@ -99,7 +100,7 @@ def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -
 
 
 def by_verbs(fingerprint: str, state: RegressionState) -> str:
-    """Return the decisions that a reader can make with the command line; empty if there are none.
+    """Describe the decisions that a reader can make on the command line; empty if there are none.
 
     ``state`` is the present state of the regression.
     """
@@ -108,27 +109,28 @@ def by_verbs(fingerprint: str, state: RegressionState) -> str:
     if state in _DECIDED:
         return f"`nightshift reopen {fingerprint}` undoes the decision."
     return (
-        f"`nightshift ack {fingerprint}` acknowledges this regression: it is known, and no longer "
-        f"reported as open. `nightshift wontfix {fingerprint}` marks it as won't fix."
+        f"If it will be fixed later, `nightshift ack {fingerprint}` acknowledges this regression: "
+        f"it stays watched. If it will stay, `nightshift wontfix {fingerprint}` marks it as won't "
+        "fix."
     )
 
 
 def by_label(label: str, state: RegressionState) -> str:
-    """Return the decisions that a reader can make on the issue itself; empty if there are none.
+    """Describe the decisions that a reader can make on the issue itself; empty if there are none.
 
     ``state`` is the present state of the regression.
     """
     if state in GONE:
         return ""
     closes = "nightshift closes this issue when measurements show that the regression is gone."
-    wont_fix = "To mark it as won't fix, close this issue as not planned."
+    wont_fix = "If the regression will stay, close this issue as not planned."
     if state is RegressionState.WONT_FIX:
         return "To undo the decision, reopen this issue."
     if state is RegressionState.ACKNOWLEDGED:
         return f"To undo the acknowledgement, remove the label {code(label)}. {wont_fix} {closes}"
     return (
-        f"To acknowledge this regression (it is known, and no longer reported as open), add the "
-        f"label {code(label)}. {wont_fix} {closes}"
+        f"If the regression will be fixed later, add the label {code(label)}: this issue stays "
+        f"open, and the regression watched. {wont_fix} {closes}"
     )
 
 
@@ -173,13 +175,13 @@ def _label(revision: str) -> str:
 
 
 def _place(regression: Regression) -> str:
-    """Return in words where a regression began, as precisely as it is known."""
+    """Describe where a regression began, as precisely as it is known."""
     culprit = regression.culprit
     return culprit.revision if culprit is not None and culprit.confirmed else regression.first_bad
 
 
 def _where(regression: Regression) -> str:
-    """Return in words where a regression lies: at a revision, or between two for a creep."""
+    """Describe where a regression lies: at a revision, or between two revisions for a creep."""
     if regression.kind is RegressionKind.CREEP:
         return f"{_brief(regression.last_good)} to {_brief(regression.first_bad)}"
     return _brief(_place(regression))
@@ -338,7 +340,7 @@ def _culprit(culprit: Culprit, find: Lookup) -> str:
     if not culprit.confirmed:
         # Round down: nothing is certain.
         sure = f"{math.floor(100 * culprit.probability)} %"
-        return f"after {parent} and up to {one} with {sure}{changed}"
+        return f"after {parent} and up to {one} ({sure} probability){changed}"
     subject = f": {cell(culprit.subject)}" if culprit.subject else ""
     others = ", ".join(map(_label, culprit.between[:MOST_BETWEEN]))
     more = len(culprit.between) - MOST_BETWEEN
@@ -348,7 +350,7 @@ def _culprit(culprit: Culprit, find: Lookup) -> str:
 
 
 def _table(shifts: Sequence[Shift]) -> list[str]:
-    """Return the table of changed series, worst first; after some rows the rest is folded."""
+    """Return the table of changed series, worst first; rows after the first ``ROWS`` are folded."""
     setups = len({_setup(shift) for shift in shifts}) > 1
     rows = _fitting([_row(shift, setups) for shift in shifts])
     head = ["| step | metric | before | after | change | 95 % interval | p |"]

@@ -40,7 +40,7 @@ def accept(client: Client, repository: str, acceptance: Acceptance) -> list[str]
     """Record an accepted regression in the check runs and comments of the pull request.
 
     Returns the names of the check runs, which become neutral: a required check then passes. The
-    decision holds for these measurements, and the next one is judged anew. Raises UserError if
+    decision is valid only for these measurements: the next one is judged anew. Raises UserError if
     there is no regression to accept.
     """
     place = f"/repos/{repository}/commits/{acceptance.sha}/check-runs"

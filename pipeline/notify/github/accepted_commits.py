@@ -1,7 +1,7 @@
-"""Find what maintainers accepted in pull requests, for regressions of the merged commits.
+"""Find the pull requests whose regressions maintainers accepted before the merge.
 
-The time, the author and the reason are those of the comment, as GitHub has them. Nothing is taken
-from the artifact of the measurement, whose author is not trusted.
+The time, the author and the reason come from the comment on GitHub. Nothing is taken from the
+artifact of the measurement, whose author is not trusted.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _decisions(
 
 
 def _accepted(client: Client, place: str, sha: str, target: str) -> bool:
-    """Whether a newest check run of a target on a commit shows an accepted regression."""
+    """Whether one of the newest check runs of a target on a commit shows an accepted regression."""
     listed = client.read_all(f"{place}/commits/{sha}/check-runs", "check_runs", filter="latest")
     return any(
         str(each["external_id"]).startswith(f"{NAME} ")
@@ -102,7 +102,7 @@ def _accepted(client: Client, place: str, sha: str, target: str) -> bool:
 
 
 def _reason(text: str) -> str:
-    """Return the reason of a comment that accepts; empty for other comments."""
+    """Return the reason in a comment that accepts a regression; empty for other comments."""
     if not is_command(text):
         return ""
     try:

@@ -28,7 +28,7 @@ LARGEST_MEMBER = 2 << 20
 """Maximum size of an unpacked member in bytes: 500 figures of 40 blocks are 1.2 MB."""
 
 RATIO = 100
-"""Maximum compression ratio of a member; numbers reach 3 to 10."""
+"""Maximum compression ratio of a member; text with numbers reaches 3 to 10."""
 
 _CENTRAL = b"PK\x01\x02"
 """The signature of each entry of an archive's directory (APPNOTE.TXT of PKWARE, 4.3.12)."""
@@ -37,7 +37,7 @@ _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Read = Callable[[str], bytes]
-"""Returns a member by name. Raises RefusedArtifactError."""
+"""Returns the content of a member of the artifact, by name. Raises RefusedArtifactError."""
 
 
 class RefusedArtifactError(Exception):
@@ -63,13 +63,13 @@ def read_member(place: Path, name: str) -> bytes:
 
 
 def packed_in(place: Path) -> Path:
-    """Return the only archive in a folder, as GitHub downloads it; otherwise the path itself."""
+    """Return the zip archive in a folder that contains nothing else; otherwise ``place`` itself."""
     found = list(place.iterdir()) if place.is_dir() else []
     return found[0] if len(found) == 1 and found[0].suffix == ".zip" else place
 
 
 def _folder(place: Path) -> Read:
-    """Read an uploaded result that another program has unpacked; refuse links and unknown names."""
+    """Return a reader of an unpacked result, which refuses links and unknown names."""
     return lambda name: _bytes(place / name, LARGEST_MEMBER)
 
 
@@ -102,7 +102,7 @@ def _archive(data: bytes) -> Read:
 
     def read(name: str) -> bytes:
         if name not in names:
-            raise RefusedArtifactError(f"the artifact is refused: the file {name} is missing in it")
+            raise RefusedArtifactError(f"the artifact is refused: it lacks the file {name}")
         member = archive.getinfo(name)
         if member.file_size > LARGEST_MEMBER or member.file_size > RATIO * member.compress_size:
             raise RefusedArtifactError(f"the artifact is refused: its {name} is too large")
@@ -110,9 +110,13 @@ def _archive(data: bytes) -> Read:
             with archive.open(member) as file:
                 found = file.read(LARGEST_MEMBER + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError):
-            raise RefusedArtifactError(f"the artifact is damaged: {name}") from None
+            raise RefusedArtifactError(
+                f"the artifact is damaged: its member {name} cannot be read"
+            ) from None
         if len(found) != member.file_size:
-            raise RefusedArtifactError(f"the artifact is damaged: {name}")
+            raise RefusedArtifactError(
+                f"the artifact is damaged: its member {name} has a wrong size"
+            )
         return found
 
     return read
@@ -125,7 +129,7 @@ def _wrong(member: zipfile.ZipInfo) -> str:
     path = PurePosixPath(name)
     kind = stat.S_IFMT(member.external_attr >> 16)
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\x00-\x1f\x7f]", name):
-        return "a path that leads out of it"
+        return "a path outside of it"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "a link or a device"
     if member.flag_bits & _ENCRYPTED or member.compress_type not in _PACKINGS:

@@ -39,7 +39,7 @@ BETWEEN_WRITES = 1.0
 """Seconds between two writes, as GitHub requests ("Best practices for using the REST API")."""
 
 SETTLED = timedelta(minutes=5)
-"""The time after which no sent request is still in progress; GitHub itself ends requests after
+"""The time after which no sent request is still in progress; GitHub itself ends requests after some
 seconds."""
 
 LONGEST_REASON = 200
@@ -64,8 +64,8 @@ class Client:
 
     With ``show`` it writes nothing, but shows what it would write. All requests and the delays
     between them take at most ``[github] patience``; other work in between, such as explaining a
-    regression, does not count. Once GitHub is unavailable, or limits the client for longer than
-    that, there are no further requests. Errors contain no token.
+    regression, does not count. Once GitHub is unavailable, or imposes a rate limit that lasts
+    longer than this time, no more requests are sent. Errors contain no token.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Client:
 
     @property
     def settled_by(self) -> datetime:
-        """Return when a request sent now has certainly ended, by GitHub's clock."""
+        """Return the time, by GitHub's clock, at which a request sent now has certainly ended."""
         return self.now + timedelta(seconds=self._section.patience) + SETTLED
 
     @property
     def down(self) -> bool:
-        """Whether GitHub failed so that nothing more is requested tonight."""
+        """Whether GitHub failed in such a way that no more requests are sent tonight."""
         return bool(self._down)
 
     def read(self, path: str, **query: Any) -> Any:
@@ -120,7 +120,7 @@ class Client:
             page = self._data(answer)
             listed = page.get(within) if within and isinstance(page, dict) else page
             if not isinstance(listed, list):
-                raise UnavailableError("the answer of GitHub is not a valid list")
+                raise UnavailableError("the response of GitHub is not a valid list")
             yield from listed
             following = re.search(r'<([^>]+)>;\s*rel="next"', answer.headers.get("link", ""))
             if following is None:
@@ -130,7 +130,7 @@ class Client:
     def write(self, method: str, path: str, payload: Mapping[str, Any]) -> Any:
         """Send a change to GitHub and return GitHub's answer; in a preview, only show the change.
 
-        An empty ``payload`` sends no body: GitHub describes none for such requests. Raises
+        An empty ``payload`` sends no body: GitHub documents no body for such requests. Raises
         UnknownError if the write may have been done, UnavailableError if it was not, and otherwise
         as :meth:`read` does.
         """
@@ -168,7 +168,7 @@ class Client:
                     reason = f"GitHub limits the rate of requests ({self._reason(answer)})"
                     seconds = pause(answer, attempt, self.now) + self._clock.jitter()
                 elif answer.status >= 500:
-                    reason = f"GitHub answers {answer.status}"
+                    reason = f"GitHub returned {answer.status}"
                     self._check_done(method, reason)
                 else:
                     return answer

@@ -1,7 +1,7 @@
 """Commands in comments on pull requests: ``/nightshift`` and ``/nightshift accept REASON``.
 
-A comment is untrusted. Every word is checked before anything is started, and only people who may
-write to the repository are obeyed.
+A comment is untrusted. Every word is checked before anything is started, and only commands of
+people who may write to the repository are executed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ NAME = "/nightshift"
 """The first word of a command."""
 
 MAY_ASK = ("admin", "maintain", "write")
-"""Permissions that allow commands: their owners may push a workflow, so could run any code
+"""Permissions that allow commands: whoever has one may push a workflow, and so could run any code
 anyway."""
 
 MODES = ("time", "count")
 
 STEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,63}")
-"""The names of steps that a command may contain; none has a meaning to a shell."""
+"""The names of steps that a command may contain; none contains a character that is special to a
+shell."""
 
 MOST_STEPS = 50
 """Maximum number of steps in a command."""
@@ -145,8 +146,8 @@ def _measure(words: list[str]) -> MeasureCommand:
         name, sign, value = word.partition("=")
         if name not in MeasureCommand._fields or not sign:
             raise UserError(
-                f"{word[:64]!r} is no argument; write {NAME}, {NAME} steps=scan,point-query "
-                f"mode=count, or {NAME} accept REASON"
+                f"{word[:64]!r} is not a valid argument; write {NAME}, {NAME} "
+                f"steps=scan,point-query mode=count, or {NAME} accept REASON"
             )
         if name in given:
             raise UserError(f"{name}= appears twice; write it once")
@@ -168,8 +169,8 @@ def _measure(words: list[str]) -> MeasureCommand:
 def may_ask(client: Client, repository: str, login: str) -> bool:
     """Whether somebody may write to the repository.
 
-    The author association of a comment does not decide it: it calls people with read access
-    collaborators, and does not show private memberships.
+    The author association of a comment is not enough: people with read access are collaborators
+    too, and private memberships are not shown.
     """
     try:
         found = client.read(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission")
@@ -202,7 +203,7 @@ def start_measurement(
     number: int,
     command: MeasureCommand,
 ) -> MeasuredCommit:
-    """Start the workflow that measures, with the commits as they are now; return head and run.
+    """Start the workflow that measures the commits as they are now; return the measured commit.
 
     Commits that are pushed later are not measured: the maintainer did not see them. Raises
     UserError for a closed pull request, and for a workflow that does not exist or does not accept
@@ -210,7 +211,7 @@ def start_measurement(
     """
     pull = read_pull_request(client, repository, number)
     if not pull.open:
-        raise UserError(f"#{number} is closed; open it again to measure it")
+        raise UserError(f"#{number} is closed; reopen it to measure it")
     inputs = {"number": str(number), "base": pull.base, "head": pull.sha}
     if command.steps:
         inputs["steps"] = " ".join(command.steps)

@@ -22,7 +22,7 @@ _ROOM = 4000
 
 
 class KeyedComment(NamedTuple):
-    """A comment on an issue, with a key by which it is written only once."""
+    """A comment on an issue, with a key that prevents writing it twice."""
 
     key: str
     text: str
@@ -31,7 +31,7 @@ class KeyedComment(NamedTuple):
 def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
     """Return the comment that a regression is gone (for the ``time``-th time).
 
-    ``stays`` is the reason for leaving the issue open, empty if it is closed.
+    If the issue stays open, ``stays`` is the reason; it is empty if the issue is closed.
     """
     end = (
         f"This issue stays open because {stays}; close it when it is finished."
@@ -42,7 +42,10 @@ def resolved(notice: Notice, time: int, stays: str) -> KeyedComment:
 
 
 def back(notice: Notice, time: int, *, opened: bool) -> KeyedComment:
-    """Return the comment that a regression is back (after it was gone ``time`` times)."""
+    """Return the comment that a regression is back, after it was gone ``time`` times.
+
+    ``opened`` means that nightshift reopened the issue.
+    """
     end = (
         "Opened again."
         if opened

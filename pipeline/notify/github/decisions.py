@@ -8,7 +8,7 @@ from pipeline.notify.base import DecisionKind, PersonDecision
 from pipeline.notify.github.responses import Issue, IssueEvent, User
 
 REFUSED = frozenset({"not_planned", "duplicate"})
-"""Reasons for closing an issue that nightshift never uses."""
+"""Reasons that only people give when they close an issue; nightshift never does."""
 
 _REASONS = {"not_planned": "not planned", "duplicate": "duplicate"}
 
@@ -16,8 +16,8 @@ _REASONS = {"not_planned": "not planned", "duplicate": "duplicate"}
 class Reading:
     """Reads what people did with an issue; ``ours`` says whether an account is nightshift's.
 
-    Actions of other programs are no decisions: a bot that closes old issues knows nothing about the
-    regression.
+    Actions of other programs do not count as decisions: a bot that closes old issues knows nothing
+    about the regression.
     """
 
     def __init__(self, issue: Issue, ours: Callable[[User | None], bool], label: str) -> None:
@@ -54,7 +54,7 @@ class Reading:
         return found[-1:] if seen is None else found
 
     def _with_reasons(self, events: Sequence[IssueEvent]) -> list[IssueEvent]:
-        """Add to the last closing of an issue why it was closed."""
+        """Add to the last event that closed an issue the reason why it was closed."""
         known = list(events)
         closings = [place for place, event in enumerate(known) if event.event == "closed"]
         if closings and known[closings[-1]].state_reason is None and self._issue.state == "closed":

@@ -94,7 +94,7 @@ class _WorkflowEvent(_WorkflowRun):
 
 
 class MeasuredCommit(Frozen):
-    """The commit that a workflow run measured, as GitHub says, not as the result says.
+    """The commit that a workflow run measured, according to GitHub, not to the uploaded result.
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
@@ -111,7 +111,7 @@ class MeasuredCommit(Frozen):
 
 
 class PullRequestHead(Frozen):
-    """The commits of a pull request now: its own newest, and the newest of its base."""
+    """The newest commits of a pull request now: that of its branch, and that of its base."""
 
     sha: str
     base: str
@@ -122,7 +122,7 @@ def read_pull_request(client: Client, repository: str, number: int) -> PullReque
     """Return the commits of a pull request. Raises UserError if it does not exist."""
     pull = _pull(client, repository, number)
     if pull.base is None:
-        raise UnavailableError("the answer of GitHub is not a valid pull request")
+        raise UnavailableError("the response of GitHub is not a valid pull request")
     return PullRequestHead(sha=pull.head.sha, base=pull.base.sha, open=pull.state == "open")
 
 
@@ -162,11 +162,11 @@ class WaitingMeasurement(Frozen):
 
 
 def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurement | None:
-    """Return the measurement of a run that was requested or began, as it is now.
+    """Return the present state of the measurement whose run was requested or has begun.
 
-    None if the run has ended meanwhile, waits for an approval, or measures nothing because the pull
-    request lacks the label. Raises UserError for an event without a workflow run, and for one of
-    another repository.
+    None if the run has ended since then, waits for an approval, or measures nothing because the
+    pull request lacks the label. Raises UserError for an event without a workflow run, and for one
+    of another repository.
     """
     event = _read(file)
     if event.repository.full_name.casefold() != repository.casefold():
@@ -175,7 +175,9 @@ def find_waiting(client: Client, repository: str, file: Path) -> WaitingMeasurem
             "repository, or give another file"
         )
     if event.workflow_run is None:
-        raise UserError(f"{file} is not an event of workflow_run; give that of GITHUB_EVENT_PATH")
+        raise UserError(
+            f"{file} is not a workflow_run event; give the file that GITHUB_EVENT_PATH names"
+        )
     # Events may arrive late, so the state is asked for.
     run = _run(client, repository, str(event.workflow_run.id))
     if run.status == "completed":
@@ -199,14 +201,14 @@ def _run(client: Client, repository: str, number: str) -> _Run:
             f"{repository} has no workflow run {number}; check the id and the repository"
         ) from error
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub is not a valid workflow run") from error
+        raise UnavailableError("the response of GitHub is not a valid workflow run") from error
 
 
 def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") -> _Event:
     """Parse a file with one of GitHub's events, which GITHUB_EVENT_PATH names in a workflow.
 
-    Raises UserError for another file. Its text says ``what`` the file should be, and ``where_from``
-    a user gets the right one.
+    Raises UserError if the file is unreadable, or is something else. ``what`` (the expected
+    content) and ``where_from`` (where a user gets it) are parts of the error message.
     """
     try:
         return form.model_validate_json(file.read_bytes())
@@ -217,7 +219,7 @@ def read_event(file: Path, form: type[_Event], what: str, where_from: str = "") 
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"])) or "its beginning"
         raise UserError(
-            f"{file} is not {what} (see {where}); give the file that GITHUB_EVENT_PATH "
+            f"{file} is not {what} (invalid at {where}); give the file that GITHUB_EVENT_PATH "
             f"names{where_from}"
         ) from error
 
@@ -267,8 +269,8 @@ def _of_run(
     number = _NUMBER.search(run.display_title)
     if number is None:
         raise UserError(
-            f"the name of the run {run.id} does not contain its pull request; set run-name in "
-            "its workflow to, for example: nightshift #12 at COMMIT"
+            f"the name of the run {run.id} does not contain the number of its pull request; set "
+            "run-name in its workflow to, for example: nightshift #12 at COMMIT"
         )
     pull = _pull(client, repository, int(number[1]))
     sha = _SHA.search(run.display_title)
@@ -279,7 +281,7 @@ def _of_run(
 def _of_branch(
     client: Client, repository: str, run: _Run, head: _Repository, found: MeasuredCommit
 ) -> MeasuredCommit:
-    """Return the measurement with the pull request of its branch, also for forks.
+    """Complete a measurement with the pull request of its branch, which may be in a fork.
 
     GitHub's pull requests of a commit, or of a run, omit those from forks.
     """
@@ -319,4 +321,4 @@ def _read_pull(data: object) -> _Pull:
     try:
         return _Pull.model_validate(data)
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub is not a valid pull request") from error
+        raise UnavailableError("the response of GitHub is not a valid pull request") from error

@@ -14,7 +14,7 @@ class UnknownError(UnavailableError):
 
 
 class GithubRefusedError(Exception):
-    """GitHub refuses a request, as with the status 404, 410 or 422."""
+    """GitHub refuses a request, for example with the status 404, 410 or 422."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"GitHub refuses the request ({status}: {message})")
@@ -30,4 +30,4 @@ class NotSentError(Exception):
 
 
 class CutError(Exception):
-    """A request reached GitHub, but the answer is missing or incomplete; the text says why."""
+    """A request got no complete answer, and GitHub may have carried it out; the text says why."""

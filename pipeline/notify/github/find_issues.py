@@ -53,7 +53,7 @@ class Finder:
             self._record.note_all(surveyed=True)
 
     def settle(self) -> None:
-        """Find out whether issues were created although GitHub's answer was lost.
+        """Find out whether requests whose answer was lost have created issues.
 
         A missing issue whose request may still be in progress stays undetermined.
         """
@@ -68,7 +68,7 @@ class Finder:
                 self._record.note(fingerprint, creating=None)
 
     def _adopt(self, issues: Iterable[Issue]) -> None:
-        """Add our issues to the record; if a regression has several, the oldest."""
+        """Add our issues to the record; if a regression has several issues, only the oldest."""
         for issue in issues:
             fingerprint = fingerprint_in(issue.body)
             trusted = self._label in issue.names or self._accounts.include(issue.user)

@@ -79,7 +79,7 @@ def fit(text: str, room: int) -> str:
 
 
 def _closing(lines: Sequence[str]) -> list[str]:
-    """Return the lines that close code blocks and folds still open where a text was cut."""
+    """Return the lines that close code blocks and ``<details>`` sections still open at a cut."""
     fence, folds = "", 0
     for line in lines:
         mark = re.match(r" {0,3}(`{3,}|~{3,})", line)

@@ -45,7 +45,7 @@ class DesiredIssue(NamedTuple):
 
     @property
     def culprit_key(self) -> str:
-        """The key of the regression's culprit; empty without a certain one."""
+        """The key of the regression's culprit; empty if none is confirmed."""
         return comments.culprit_key(self.culprit) if self.culprit is not None else ""
 
 
@@ -54,8 +54,8 @@ def desired_issue(
 ) -> DesiredIssue:
     """Return what the issue of a regression should contain.
 
-    The state is resolved when all reported regressions are gone, at least one of them by
-    measurement.
+    The state is resolved if every regression of the report is resolved or rejected, and at least
+    one is resolved.
     """
     regressions = (reported.regression, *reported.beside)
     state = reported.regression.state
@@ -91,8 +91,8 @@ class Issues:
     def create(self, meant: DesiredIssue) -> SinkAction:
         """Create the issue of a regression.
 
-        Raises UnavailableError if it was not created, or if that is unknown; the next attempt then
-        checks first.
+        Raises UnavailableError if the issue was not created, or if this is unknown. In the latter
+        case, the next attempt first checks whether the issue exists.
         """
         fingerprint = meant.notice.fingerprint
         self._record.note(
@@ -185,9 +185,10 @@ class _IssueUpdate:
         return self._record.entry(self._fingerprint)
 
     def write(self) -> None:
-        """Write title, text and labels of an issue if they differ from before.
+        """Write title, text and labels of an issue if they differ from those written last.
 
-        People's edits since then stay as long as there is nothing new to write.
+        What people have edited since then is not overwritten as long as there is nothing new to
+        write.
         """
         entry, meant, issue = self._entry, self._meant, self._issue
         changes = {}
@@ -230,7 +231,7 @@ class _IssueUpdate:
         self._note(state=meant.state)
 
     def _resolve(self) -> None:
-        """Comment that a regression is gone and close its issue, unless people use it."""
+        """Comment that a regression is gone, and close its issue unless people still use it."""
         time = self._entry.resolved + 1
         stays = self._stays() if self._issue.state == "open" else ""
         self._comment_once(comments.resolved(self._meant.notice, time, stays))
@@ -301,7 +302,7 @@ class _IssueUpdate:
         self._note(**{"saying": None, kind: key})
 
     def _settle(self) -> None:
-        """Find out whether a comment exists although GitHub's answer was lost."""
+        """Find out whether a request whose answer was lost has written a comment."""
         saying = self._entry.saying
         if saying is None:
             return
@@ -314,7 +315,7 @@ class _IssueUpdate:
             self._note(saying=None)
 
     def _recall(self) -> None:
-        """Restore what was reported on an issue from our comments there."""
+        """Restore what was last reported on an issue, from nightshift's own comments there."""
         keys = [comments.key_of(one) for one in self._read_comments() if self._is_ours(one)]
         turns = [key for key in keys if key and not comments.is_culprit(key)]
         kind, time = turns[-1].split() if turns else ("back", "0")

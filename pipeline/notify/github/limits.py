@@ -1,4 +1,4 @@
-"""Rate limits of GitHub: whether an answer means one, and how long to wait.
+"""Rate limits of GitHub: whether an answer reports one, and how long to wait.
 
 Source: GitHub's documentation, "Rate limits for the REST API" and "Best practices for using the
 REST API": ``retry-after`` first, then ``x-ratelimit-reset`` if nothing remains, then a minute, and
@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 from pipeline.notify.github.transport import GithubResponse
 
 _WORDS = ("rate limit", "abuse")
-"""Words that distinguish a rate limit from a missing permission: both are 403."""
+"""Words that distinguish a rate limit from a missing permission, because both have the status 403.
+"""
 
 _MINUTE = 60.0
 
@@ -45,7 +46,7 @@ def limited(answer: GithubResponse) -> bool:
 
 
 def pause(answer: GithubResponse, attempt: int, now: datetime) -> float:
-    """Return how many seconds to wait after being refused ``attempt`` times before."""
+    """Return how many seconds to wait after a refusal that follows ``attempt`` earlier ones."""
     after = _number(answer.headers.get("retry-after"))
     if after is not None:
         return after

@@ -1,4 +1,4 @@
-"""Know which GitHub accounts are nightshift's own, so that its actions are not people's."""
+"""Recognise nightshift's own GitHub accounts, whose actions are not people's decisions."""
 
 from __future__ import annotations
 

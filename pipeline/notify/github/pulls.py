@@ -28,7 +28,7 @@ DESCRIPTION_ROOM = 140
 """Maximum length of the description of a status on GitHub, in characters."""
 
 NAME = "nightshift"
-"""The name, or its prefix, of checks and statuses."""
+"""The name of check runs and statuses, or the beginning of their names."""
 
 CONCLUSIONS = {
     PullRequestOutcome.PASSED: "success",
@@ -38,8 +38,8 @@ CONCLUSIONS = {
     PullRequestOutcome.COULD_NOT_RUN: "action_required",
     PullRequestOutcome.NOT_MEASURED: "neutral",
 }
-"""The conclusion of a check run by outcome. GitHub lets a required check with the conclusion
-neutral pass, so a failure that the pull request did not cause does not block it."""
+"""The conclusion of a check run by outcome. A required check whose conclusion is neutral passes on
+GitHub, so a failure that the pull request did not cause does not block it."""
 
 STATES = {
     PullRequestOutcome.PASSED: "success",
@@ -49,11 +49,12 @@ STATES = {
     PullRequestOutcome.COULD_NOT_RUN: "error",
     PullRequestOutcome.NOT_MEASURED: "pending",
 }
-"""The state of a status by outcome; one without a decision is pending."""
+"""The state of a commit status, by outcome; undecided and not measured are pending."""
 
 ATTEMPTS = 3
-"""Attempts of a write whose success is unknown, with a check in between. A second check run with
-the same name hides the first; a second comment is deleted."""
+"""Maximum number of attempts at a write whose success is unknown; before each retry, nightshift
+checks whether it succeeded. A second check run with the same name hides the first; a second comment
+is deleted."""
 
 _BEFORE = {
     PullRequestOutcome.REGRESSION: "",
@@ -64,7 +65,7 @@ _BEFORE = {
 } | dict.fromkeys(
     WITHOUT_RESULT, "An earlier commit was slower; whether this one is, too, is **not known**."
 )
-"""The first line, by outcome, of a comment that reported a regression before."""
+"""First line, by outcome, of the new text of a comment that reported a regression before."""
 
 
 class Way(StrEnum):
@@ -102,7 +103,7 @@ class PullRequestTopic(NamedTuple):
 
     @property
     def waiting_keys(self) -> frozenset[str]:
-        """The keys of the check run while the measurement waits: its class is unknown then."""
+        """The keys of the check run while the measurement waits and its class is still unknown."""
         found = self.measurement
         less = (self, *self._less_known())
         keys = {each.key for each in less}
@@ -133,8 +134,9 @@ class PullRequestTopic(NamedTuple):
     def is_of(self, body: str) -> bool:
         """Whether a comment with this text is about the same topic.
 
-        A measurement without a result has no machine class, and may have no target. It counts as
-        the topic of all classes (or targets), because their comments may no longer be true.
+        A measurement without a result has no machine class, and may have no target. It counts as a
+        measurement of all classes (or targets), because what older comments say about them may no
+        longer be true.
         """
         if self.machine_class:
             return body.startswith(self.marker)
@@ -179,7 +181,7 @@ def is_accepted(check: Mapping[str, Any]) -> bool:
 
 
 class _Marked(NamedTuple):
-    """A check run or status as set: its page, our account, whether a regression is accepted."""
+    """The check run or status: its page, our account, and whether the regression is accepted."""
 
     page: str
     author: str
@@ -248,8 +250,8 @@ def _mark_check(client: Client, subject: PullRequestTopic, words: Words) -> _Mar
 def _hide_provisional(client: Client, subject: PullRequestTopic, number: int) -> None:
     """Rename our earlier check runs to this one's name: GitHub shows only the newest of a name.
 
-    They are left from a measurement that was cancelled, or that failed before its machine class was
-    known.
+    These check runs are left from a measurement that was cancelled, or that failed before its
+    machine class was known.
     """
     for each in _our_checks(client, subject):
         if each["name"] in subject.provisional_names and int(each["id"]) < number:
@@ -269,7 +271,7 @@ def _with_annotations(payload: Mapping[str, Any], notes: list[dict[str, Any]]) -
 
 
 def _annotations(client: Client, subject: PullRequestTopic, words: Words) -> list[dict[str, Any]]:
-    """Return notes on the changed metrics for the first file of the pull request."""
+    """Return annotations about the changed metrics, at the first file of the pull request."""
     if not words.notes:
         return []
     found = subject.measurement

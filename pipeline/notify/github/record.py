@@ -1,7 +1,8 @@
 """The record of our GitHub issues: which exist, and what was written and read last.
 
-``results/github.json`` saves requests. It also holds what GitHub cannot return: that an issue was
-about to be created. Without the record, all issues are found again by their label.
+``results/github.json`` reduces the number of requests. It also holds what GitHub cannot return,
+such as that an issue was about to be created. Without the record, all issues are found again by
+their label.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pipeline.model import Frozen, RegressionState
 from pipeline.text.errors import UserError
 
 FILE = "github.json"
-"""The file name in the results folder."""
+"""The file in the results folder with the record of issues."""
 
 _LOCK = "github.lock"
 
@@ -28,8 +29,8 @@ _LOCK = "github.lock"
 class Intent(Frozen):
     """What is about to be sent to GitHub and must not be sent twice.
 
-    ``until`` is when the request is certainly no longer in progress. For a comment, ``key`` is its
-    marker; for an issue, ``after`` is an issue number already in use.
+    ``until`` is a time at which the request is certainly no longer in progress. For a comment,
+    ``key`` is its marker; for an issue, ``after`` is an issue number already in use.
     """
 
     until: datetime
@@ -42,8 +43,8 @@ class IssueRecord(Frozen):
 
     ``number`` is 0 while there is no issue; ``place`` is its address. ``title``, ``body`` (its
     digest) and ``labels`` are the last written ones, empty if unknown; people's edits since then
-    stay until there is news. ``state`` and ``culprit`` are the last reported ones. ``said`` is the
-    last comment on the regression being gone or back, and ``resolved`` counts the reports of it
+    stay until the report changes. ``state`` and ``culprit`` are the last reported ones. ``said`` is
+    the last comment on the regression being gone or back, and ``resolved`` counts the reports of it
     being gone; ``state`` is None while these have to be restored from the comments. ``seen`` is the
     last event read, None if there may be events from before the record. ``updated`` is the time of
     the issue's last change seen, and ``gone`` means that the issue was deleted or moved.
@@ -68,9 +69,9 @@ class IssueRecord(Frozen):
 class RepositoryIssues(Frozen):
     """The record of all our issues in one repository.
 
-    ``we`` are the accounts that wrote for us, ``newest`` is an issue number in use. ``surveyed``
-    means that issues from before the record were searched for, ``offered`` that the acknowledgement
-    label exists.
+    ``we`` are the accounts that nightshift has written with, ``newest`` is an issue number in use.
+    ``surveyed`` means that issues from before the record were searched for, ``offered`` that the
+    acknowledgement label exists.
     """
 
     we: tuple[str, ...] = ()
@@ -81,7 +82,7 @@ class RepositoryIssues(Frozen):
 
 
 class _RecordFile(Frozen):
-    """The whole file of records: repositories by their id, which survives a new name."""
+    """The whole file of records: repositories by id, which renaming does not change."""
 
     repositories: dict[str, RepositoryIssues] = Field(default_factory=dict)
 
@@ -106,7 +107,7 @@ class IssueRecords:
 
     @property
     def of_repository(self) -> RepositoryIssues:
-        """The record of the repository that is used."""
+        """The records of the repository for which this object was created."""
         return self._all.repositories.get(self._name, RepositoryIssues())
 
     @property
@@ -134,7 +135,10 @@ class IssueRecords:
 
 @contextmanager
 def held(results: Path) -> Iterator[bool]:
-    """Lock the record of issues, so that two processes do not create the same issue."""
+    """Lock the record of issues, so that two processes do not create the same issue.
+
+    Yields whether the lock was free; if not, the caller must not use the record.
+    """
     with ExitStack() as stack:
         try:
             stack.enter_context(lock.held(results / _LOCK, patience=0))

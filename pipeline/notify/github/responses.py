@@ -28,7 +28,7 @@ class Label(_Response):
 
 
 class Repository(_Response):
-    """A GitHub repository; its ``id`` survives a new name."""
+    """A GitHub repository; its ``id`` stays the same when the repository is renamed."""
 
     id: int
     full_name: str
@@ -69,7 +69,7 @@ class Comment(_Response):
 
 
 class IssueEvent(_Response):
-    """What somebody did with a GitHub issue, as closing or labelling it."""
+    """What somebody did with a GitHub issue, such as closing or labelling it."""
 
     id: int
     event: str
@@ -80,7 +80,7 @@ class IssueEvent(_Response):
 
     @property
     def by(self) -> str:
-        """The account that did it; "ghost" if the account no longer exists."""
+        """The account that caused the event; "ghost" if the account no longer exists."""
         return self.actor.login if self.actor is not None else "ghost"
 
 
@@ -90,12 +90,12 @@ _Answer = TypeVar("_Answer", bound=_Response)
 def read_as(kind: type[_Answer], data: object, *, written: bool = False) -> _Answer:
     """Parse GitHub's answer as a type.
 
-    Raises UnavailableError for an invalid one, and UnknownError if it responds to a write
-    (``written``), which was then done.
+    Raises UnavailableError if the answer is invalid. If it is the answer to a write (``written``),
+    which GitHub has then carried out, raises UnknownError instead.
     """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         raise (UnknownError if written else UnavailableError)(
-            f"the answer of GitHub is not a valid {kind.__name__.lower()}"
+            f"the response of GitHub is not a valid {kind.__name__.lower()}"
         ) from error

@@ -142,7 +142,7 @@ def read_settings(client: Client, repository: str) -> RepositorySettings:
             "the token access to it"
         ) from error
     except ValidationError as error:
-        raise UnavailableError("the answer of GitHub lacks documented fields") from error
+        raise UnavailableError("the response of GitHub lacks documented fields") from error
 
 
 def _read(reader: _SettingReader, about: _RepositoryFacts) -> RepositorySettings:

@@ -31,7 +31,7 @@ INACTIVE = timedelta(days=60)
 """The time without activity after which GitHub turns the schedules of a public repository off."""
 
 SOON = timedelta(days=50)
-"""The time without activity after which a check warns of this."""
+"""The time without activity after which a check warns that GitHub will turn schedules off."""
 
 OLDEST_RUNNER = (2, 329, 0)
 """The oldest version of a runner that GitHub accepts."""
@@ -115,21 +115,21 @@ def _actions(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFi
     elif settings.allowed_actions == "local_only":
         yield _missing(
             "Actions",
-            "only those of this owner are allowed, and the workflows use GitHub's",
+            "only actions of this owner are allowed, but the workflows also use actions of GitHub",
             f"allow actions/* and the repository of nightshift: {page}",
         )
     elif settings.allowed_actions == "selected":
         yield _note(
             "Actions",
-            "only selected ones are allowed",
-            f"see that actions/* and the repository of nightshift are among them: {page}",
+            "only selected actions are allowed",
+            f"check that actions/* and the repository of nightshift are among them: {page}",
         )
     elif settings.actions_enabled:
         yield _good("Actions", "they are enabled")
     if settings.default_permissions == "write":
         yield _missing(
             "workflow permissions",
-            "jobs without a list of permissions get a token that may write",
+            "jobs without a list of permissions get a token with write access",
             f"choose Read repository contents: {page}",
         )
     elif settings.default_permissions is not None:
@@ -152,7 +152,7 @@ def _approval(settings: RepositorySettings, _now: datetime) -> Iterator[SettingF
 
 
 def _own_runners(settings: RepositorySettings) -> bool:
-    """Whether workflows of this repository may run on its own machines."""
+    """Whether workflows of this repository may run on self-hosted runners."""
     return bool(settings.runners) or any(
         SELF_HOSTED in labels for labels, _ in _wanted_labels(settings)
     )
@@ -169,7 +169,7 @@ def _present(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFi
         yield _missing(
             "workflows",
             "no workflow on the default branch calls nightshift",
-            "add those of the README (On GitHub) or of docs/guide/github.md",
+            "add the workflows of README.md (section On GitHub) or of docs/guide/github.md",
         )
         return
     gaps = list(_gaps(settings))
@@ -198,14 +198,14 @@ def _gaps(settings: RepositorySettings) -> Iterator[SettingFinding]:
             yield _missing(
                 "workflows",
                 f"comments cannot start {name}",
-                "add its trigger workflow_dispatch as in docs/guide/github.md",
+                "add the trigger workflow_dispatch to it, as in docs/guide/github.md",
             )
         by_hand = any("workflow_dispatch" in each.file.triggers for each, _ in publishers)
         if not workflow.file.calls_of("pull-request-ended.yml") or not by_hand:
             yield _missing(
                 "workflows",
-                "what a comment starts is measured and never reported: GitHub fires no "
-                "workflow_run for it",
+                "a measurement that a comment starts is never reported: GitHub fires no "
+                "workflow_run event for it",
                 f"add the job that calls pull-request-ended.yml to {name}, and workflow_dispatch "
                 "to the publisher",
             )
@@ -244,8 +244,8 @@ def _last_run(
     if last is None:
         yield _note(
             "schedules",
-            f"{name} never ran by its schedule",
-            f"wait for its hour, and look at {where}",
+            f"{name} has never run by its schedule",
+            f"wait for its scheduled time, then look at {where}",
         )
     elif now - last > INACTIVE:
         yield _missing(
@@ -287,21 +287,21 @@ def _required(settings: RepositorySettings, _now: datetime) -> Iterator[SettingF
     for name in jobs:
         yield _missing(
             "required checks",
-            f"{name!r} is the job that measures, which succeeds for a regression, too",
+            f"{name!r} is the job that measures; it also succeeds if there is a regression",
             f"require the check run of nightshift instead, as 'nightshift / TARGET on CLASS': "
             f"{rules}",
         )
     for name in ours:
         yield _note(
             "required checks",
-            f"{name!r} is required, and a pull request that nobody labels never gets it",
+            f"{name!r} is required, but a pull request without the label never gets it",
             "label every pull request, or do not require it",
         )
     if not ours and not jobs:
         yield _note(
             "required checks",
-            "none of nightshift, so a regression does not stop a merge",
-            f"require 'nightshift / TARGET on CLASS' if it shall: {rules}",
+            "no check of nightshift is required, so a regression does not block a merge",
+            f"require 'nightshift / TARGET on CLASS' if it should: {rules}",
         )
 
 
@@ -335,7 +335,7 @@ def _runners(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFi
         if not fitting:
             yield _missing(
                 "runner",
-                f"none has the labels {words}, so jobs wait for ever",
+                f"no runner has the labels {words}, so jobs wait forever",
                 f"register one: {page}/new",
             )
         elif not any(runner.online for runner in fitting):
@@ -359,7 +359,8 @@ def _kept(
         if not runner.ephemeral and not settings.private:
             yield _note(
                 "runner",
-                f"{runner.name} runs code of pull requests, and keeps what it leaves for the next",
+                f"{runner.name} runs code of pull requests and is not ephemeral, so files of one "
+                "job remain for the next",
                 "register it with --ephemeral, on a machine that is deleted afterwards",
             )
 
@@ -371,9 +372,9 @@ def _versions(runners: Sequence[RegisteredRunner]) -> Iterator[SettingFinding]:
         if found and tuple(map(int, found.groups())) < OLDEST_RUNNER:
             yield _missing(
                 "runner",
-                f"{runner.name} has version {runner.version}, and GitHub refuses those before "
+                f"{runner.name} has version {runner.version}, but GitHub refuses versions before "
                 f"{oldest}",
-                "install the newest runner, and leave its updates on",
+                "install the newest runner, and keep its automatic updates on",
             )
 
 

@@ -54,7 +54,10 @@ class GithubSink:
         clock: GithubClock | None = None,
         transport: Transport | None = None,
     ) -> None:
-        """Raises UserError for an address to which the token would go unencrypted."""
+        """Prepare to report to a repository.
+
+        Raises UserError if the token would be sent unencrypted to the address of the API.
+        """
         self._section = section
         self._results = results
         self._keep = show is None

@@ -27,8 +27,8 @@ _COLOUR = "c5def5"
 class Tracker:
     """The issues of the GitHub repository that ``[github]`` names.
 
-    All methods raise as :class:`Client` does. Listings may lag behind; an issue read by number is
-    current.
+    All methods raise the errors of :class:`Client`. Listings may lag behind; an issue read by
+    number is current.
     """
 
     def __init__(self, client: Client, section: GithubSection) -> None:
@@ -46,8 +46,8 @@ class Tracker:
         if self.repository.archived or not self.repository.has_issues:
             what = "is archived" if self.repository.archived else "has issues disabled"
             raise UserError(
-                f"{self.repository.full_name} {what}; change this, or set [github] repository "
-                "to another"
+                f"{self.repository.full_name} {what}; change this, or set [github] repository to "
+                "another one"
             )
         # The repository may have been renamed; a redirected write would lose its response.
         self._at = f"/repos/{self.repository.full_name}"

@@ -41,7 +41,7 @@ class GithubResponse(NamedTuple):
 Transport = Callable[[str, str, Mapping[str, Any], Any], GithubResponse]
 """Sends (method, path or address, query, payload) once.
 
-Raises NotSentError if the request did not arrive, and CutError if that is unknown.
+Raises NotSentError if the request did not reach GitHub, and CutError if it may have.
 """
 
 
@@ -110,7 +110,7 @@ def _parsed(status: int, text: str) -> Any:
         return json.loads(text) if text else None
     except json.JSONDecodeError:
         if status < 400:
-            raise CutError("incomplete answer") from None
+            raise CutError("incomplete response") from None
         return None
 
 

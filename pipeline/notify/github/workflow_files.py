@@ -37,7 +37,7 @@ class WorkflowCall(NamedTuple):
 
 
 class WorkflowFile(NamedTuple):
-    """What a workflow file contains: its triggers, and its calls."""
+    """What a workflow file contains: its triggers, and the jobs that call our workflows."""
 
     name: str = ""
     triggers: Mapping[str, Any] = {}
@@ -49,7 +49,7 @@ class WorkflowFile(NamedTuple):
 
     @property
     def waits_for(self) -> frozenset[str]:
-        """The names of the workflows after whose end this workflow runs."""
+        """The names of the workflows whose end starts this workflow."""
         found = self.triggers.get("workflow_run")
         names = found.get("workflows") if isinstance(found, dict) else None
         return frozenset(map(str, names)) if isinstance(names, list) else frozenset()
@@ -69,7 +69,7 @@ def read_workflow(text: str) -> WorkflowFile:
 
 
 def labels_of(text: str) -> frozenset[str]:
-    """Return the labels of a runner in an input: JSON, a word or a list of words."""
+    """Return the runner labels in a workflow input, which is one label or a JSON list of labels."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -79,8 +79,8 @@ _OF_PUBLISHED = {"insert benchmark": "insert-benchmark"}
 """Layouts by the workload name of a published table."""
 
 _SPEEDS = frozenset({"qps", "time_us/o", "score", "cost"})
-"""Metrics of speed of imported results. A table with one of them compares revisions, and shows the
-other metrics too."""
+"""Imported metrics that measure speed. A table with one of them is shown in the layout "relative"
+by default, with all of its metrics, and not in the layout "averages"."""
 
 
 def default_layout(subject: MeasuredSubject) -> str:
@@ -102,7 +102,7 @@ def default_layout(subject: MeasuredSubject) -> str:
 def by_layout(
     subjects: Sequence[MeasuredSubject], layout: str = ""
 ) -> dict[str, list[MeasuredSubject]]:
-    """Return the results of a line by the layout in which each is shown."""
+    """Group the results of a line by the layout in which each is shown."""
     found: dict[str, list[MeasuredSubject]] = {}
     for subject in subjects:
         found.setdefault(layout or default_layout(subject), []).append(subject)
@@ -112,7 +112,10 @@ def by_layout(
 def make_grids(
     subjects: Sequence[MeasuredSubject], options: TableOptions, layout: str = ""
 ) -> list[Grid]:
-    """Return the tables of a line's results, in one layout or each in its usual one."""
+    """Return the tables of a line's results.
+
+    All tables have the given ``layout``; if it is empty, each result has its usual layout.
+    """
     return [
         grid
         for name, chosen in by_layout(subjects, layout).items()

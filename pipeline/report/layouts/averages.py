@@ -11,7 +11,7 @@ from pipeline.report.layouts.blocks import Figures, head
 from pipeline.report.tables import MeasuredSubject
 
 METRICS = ("r/s", "rMB/s", "w/s", "wMB/s", "cs/s", "cpu/s", "steal")
-"""The columns of a measured line; an imported line has its own."""
+"""The columns for a measured line; for an imported line, its metrics are the columns."""
 
 
 def averages(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:
@@ -20,7 +20,7 @@ def averages(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list
 
 
 def _place(metric: str) -> int:
-    """Return where an imported metric is placed among the columns."""
+    """Return the sort key of an imported metric: its published place, unknown metrics last."""
     published = list(PUBLISHED_DECIMALS)
     return published.index(metric) if metric in published else len(published)
 

@@ -35,7 +35,7 @@ class TableOptions:
 
 
 Make = Callable[[Sequence[MeasuredSubject], TableOptions], list[Grid]]
-"""Returns the grids of a line's subjects; empty if the layout has nothing to show.
+"""Returns the grids of a line's subjects; no grids if the layout has nothing to show.
 
 Raises UserError for a base that no subject has.
 """

@@ -16,7 +16,7 @@ from pipeline.report.tables import MeasuredSubject
 class Head(NamedTuple):
     """A column of a table: its heading, and the metrics it can show.
 
-    Without ``decimals``, the metric's published decimals apply. ``help`` explains the head; by
+    Without ``decimals``, the metric's published decimals apply. ``help`` explains the heading; by
     default the metric's description does.
     """
 
@@ -128,7 +128,7 @@ def block_grid(
 
 
 def explained_once(grids: Iterable[Grid | None]) -> list[Grid]:
-    """Return the tables; only the first explains its headings."""
+    """Return the tables that exist; only the first of them explains its headings."""
     found = [grid for grid in grids if grid is not None]
     return found[:1] + [grid.model_copy(update={"legend": ()}) for grid in found[1:]]
 

@@ -16,7 +16,7 @@ from pipeline.storage.derive.background import SUSTAINED
 FAMILY = "insert_benchmark"
 
 BACKGROUND = ("inserts", "deletes")
-"""The kinds of background work beside the queries."""
+"""The kinds of background work during the queries."""
 
 _GIGA = 1 / 1024**3
 
@@ -107,7 +107,7 @@ def _background(
     notes: tuple[str, ...],
     options: TableOptions,
 ) -> Grid | None:
-    """Return the table of actual background rates beside the wanted ones."""
+    """Return the table of actual background rates, with the target rates."""
     targets = sheet_of(subjects, f"{name}_target", _step)
     achieved = sheet_of(subjects, f"{name}/s", _step)
     if not targets.values:

@@ -16,7 +16,7 @@ _UNSET = 1
 """The number of warehouses of a workload that sets none."""
 
 _RATIO_DECIMALS = 3
-"""The published decimals of ratios."""
+"""Number of decimals of ratios, as in the published reports."""
 
 
 def nopm(subjects: Sequence[MeasuredSubject], options: TableOptions) -> list[Grid]:

@@ -1,4 +1,4 @@
-"""The layout of hardware activity per operation, as CPU time per query."""
+"""The layout of hardware activity per operation, such as CPU time per query."""
 
 from __future__ import annotations
 

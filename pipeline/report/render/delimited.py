@@ -15,10 +15,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def as_delimited(grid: Grid, delimiter: str) -> str:
     """Return a table as CSV or TSV with exact values, after some lines of comments.
 
-    The first columns identify the row. A section with other heads begins, after an empty line, with
-    its own row of heads. A value that failed its SLA is left empty, because it must not enter
-    computations; the notes report it. An absolute table of steps by revisions can be imported
-    again.
+    The first columns identify the row. A section with other headings begins with an empty line and
+    a new row of headings. The value of a step that failed its SLA is left empty, because it must
+    not enter computations; the notes report it. An absolute table of steps by revisions can be
+    imported again.
     """
     out = io.StringIO()
     out.write(_comments(grid))
@@ -57,7 +57,7 @@ def _comments(grid: Grid) -> str:
 
 
 def _targets(grid: Grid) -> list[tuple[str, str]]:
-    """Return which DBMS each column is of, as `nightshift import` reads it."""
+    """Return the DBMS of each column, in the form that `nightshift import` reads."""
     targets = {column.name: column.target for column in grid.columns if column.target}
     if len(set(targets.values())) > 1:
         pairs = "; ".join(f"{name}={target}" for name, target in targets.items())

@@ -12,7 +12,7 @@ def as_json(grid: Grid) -> str:
     """Return a table as JSON with exact values; missing ones are null.
 
     A section is an element of ``groups``. A row's name is under its kind: ``step``, ``group`` or
-    ``dbms``. Rows with footnotes have their signs beside the values.
+    ``dbms``. Rows with footnotes have the signs of the footnotes next to the values.
     """
     value = {
         "title": grid.title,

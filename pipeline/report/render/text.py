@@ -8,7 +8,7 @@ from pipeline.config import COLOURS
 from pipeline.report.grid import Grid, GridRow, TableSection
 
 _NARROWEST = 8
-"""Minimum width of a column in characters, as published."""
+"""Minimum width of a column in characters, as in the published reports."""
 
 _GAP = 2
 """Minimum number of blanks between a wider column and the next."""
@@ -17,8 +17,8 @@ _GAP = 2
 def as_text(grid: Grid) -> Text:
     """Return a table as text: heading, legend, rows, footnotes.
 
-    All columns of a section have the same width, as have those of sections with the same heads; a
-    terminal wraps wider lines.
+    All columns of a section have the same width, as have those of sections with the same headings;
+    a terminal wraps wider lines.
     """
     text = Text()
     text.append(f"{grid.heading}\n", style="bold")

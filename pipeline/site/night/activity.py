@@ -1,4 +1,4 @@
-"""What the DBMS did beside the statements (vacuum, checkpoints): which values a page shows."""
+"""The background activity of a DBMS (vacuum, checkpoints): which values a page shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 MOVED = 0.01
-"""Minimum variation of a field within a run to be shown, as a part of its maximum."""
+"""Minimum variation of a field within a run to be shown, as a fraction of its maximum."""
 
 
 class FieldWording(NamedTuple):
@@ -83,4 +83,4 @@ FIELDS: Mapping[str, FieldWording] = {
         ("database_bytes", "size of the database", "bytes"),
     )
 }
-"""Fields in display order: those that explain most dips first."""
+"""Fields in display order: those that explain most dips in throughput come first."""

@@ -100,7 +100,7 @@ class LineData:
 
 
 class _Ended(NamedTuple):
-    """How a step ended: the part that the report shows."""
+    """The part of a step's outcome that the report shows."""
 
     step: str
     status: StepStatus

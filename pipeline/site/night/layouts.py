@@ -18,7 +18,7 @@ _ITS_OWN = "relative"
 """The layout for which the page has its own tables, with links to the charts."""
 
 _FOLDED = ("scale-up", "details", "summary")
-"""Layouts that are shown folded beside a family's own."""
+"""Layouts that are shown folded, in addition to the usual layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LayoutView:
 def view_layouts(store: Engine, line: Line, settings: ReportSection) -> list[LayoutView]:
     """Return the tables of a line, those of its usual layouts first.
 
-    Per-operation values are already beside the charts.
+    Values per operation are left out: they are already next to the charts.
     """
     options = TableOptions(settings)
     own = by_layout(measured_subjects(store, line))

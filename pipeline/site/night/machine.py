@@ -27,7 +27,7 @@ class MachineField:
 
 @dataclass(frozen=True, slots=True)
 class NightMachines:
-    """The machines of the runs in the report, or the states of one machine."""
+    """The machines of the runs in the report, with a column for each distinct fingerprint."""
 
     heads: tuple[str, ...]
     fields: tuple[MachineField, ...]

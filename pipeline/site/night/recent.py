@@ -13,11 +13,11 @@ from pipeline.model import Regression, Shift
 from pipeline.regressions.detected import Detected
 
 SHOWN = 100
-"""Maximum number of revisions of a line that is shown whole."""
+"""A line with at most this many revisions is shown whole."""
 
 NEWEST = 25
-"""Number of newest revisions that are shown of a longer line, and maximum number around its
-changes."""
+"""Number of newest revisions shown of a longer line, and maximum number of revisions shown around
+its changes."""
 
 
 Positions = Mapping[str, Sequence[int]]

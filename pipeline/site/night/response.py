@@ -40,16 +40,17 @@ def responses(data: StepData) -> dict[int, dict[str, Any]]:
 
 
 def shares(histogram: Histogram) -> list[float]:
-    """Return which share of all operations has which response time."""
+    """Return the share of operations in each published bucket of response times."""
     counts = published_histogram(histogram)
     total = sum(counts)
     return [count / total for count in counts]
 
 
 def slower(histogram: Histogram) -> list[tuple[float, float]]:
-    """Return which share of operations took longer than each time in milliseconds.
+    """Return the share of operations that took longer, for each of some times in milliseconds.
 
-    The shares are exact at the bounds of the histogram; of neighbouring bounds only some are kept.
+    The times are bounds of the histogram, where the shares are exact. Bounds close to the next
+    higher one are left out.
     """
     left = total = sum(count for _, count in histogram)
     kept: dict[int, tuple[float, float]] = {}

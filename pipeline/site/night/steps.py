@@ -1,4 +1,4 @@
-"""The table beside the chart of a step in a night's report, and cells of all tables."""
+"""The table next to the chart of a step in a night's report, and cells of all tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class HtmlCell:
-    """A cell of a table on the page: text, meaning and tooltip."""
+    """A cell of a table on the page: its text, whether that is good or bad, and its tooltip."""
 
     text: str
     tone: Tone = ""
@@ -38,7 +38,7 @@ class HtmlCell:
     def html(self, kind: str = "") -> Markup:
         """Return the cell as HTML.
 
-        This is no macro of the template because a page has thousands of cells.
+        This is code and not a macro of the template, because a page has thousands of cells.
         """
         classes = " ".join(filter(None, (kind, self.tone)))
         title = "; ".join(filter(None, (self.title, self.failed)))
@@ -75,7 +75,7 @@ class MetricHead:
 
 @dataclass(frozen=True, slots=True)
 class ChangeMark:
-    """A change point that is named beside the heading of a step."""
+    """A change point that is named next to the heading of a step."""
 
     text: str
     worse: bool
@@ -191,7 +191,7 @@ def _metric_cell(value: float | None, shift: Shift | None) -> HtmlCell:
 class RevisionFailure:
     """How often a step failed in the runs of a revision.
 
-    ``word`` replaces the missing value, ``says`` tells how often the step failed.
+    ``word`` is shown in place of a missing value, ``says`` is a phrase such as ``1 of 3 failed``.
     """
 
     word: str
@@ -199,7 +199,7 @@ class RevisionFailure:
 
 
 def failures_of(step: StepData) -> dict[str, RevisionFailure]:
-    """Return ``1 of 3 failed`` for each revision with runs in which the step failed."""
+    """Return how often the step failed, for each revision with a run in which it failed."""
     failed: dict[str, int] = {}
     missed: dict[str, int] = {}
     total: dict[str, int] = {}
@@ -237,7 +237,7 @@ def value_cell(value: float | None, failed: RevisionFailure | None) -> HtmlCell:
 def ratio_cell(
     metric: str, ratio: float | None, settings: ReportSection, failed: RevisionFailure | None
 ) -> HtmlCell:
-    """Return the cell of a relative value; ``failed`` says how often the step failed."""
+    """Return the cell of a relative value; ``failed`` has how often the step failed."""
     if ratio is None:
         if failed:
             return HtmlCell(failed.word, "failed", failed.says)

@@ -69,7 +69,7 @@ def over_time(outcome: StepOutcome, share: float) -> OverTime:
 
 
 class Timelines:
-    """Collects all runs over time that a page draws; each run is kept only once."""
+    """Collects the timelines of all runs that a page draws; each run is kept only once."""
 
     def __init__(self) -> None:
         self._fields: dict[str, int] = {}
@@ -77,7 +77,7 @@ class Timelines:
         self._found: list[dict[str, Any]] = []
 
     def fields(self, moved: Collection[str]) -> list[int]:
-        """Return which activities of the DBMS changed during a step."""
+        """Return the numbers, in the page's data, of the activities that changed during a step."""
         return [self._field(name) for name in in_order(moved)]
 
     def add(self, run_id: str, step: str, drawn: OverTime, warming: float | None) -> int:

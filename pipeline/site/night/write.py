@@ -140,7 +140,7 @@ def render_page(
 
 
 def _drawn(night: NightReport, regressions: Sequence[Regression]) -> DrawnLines:
-    """Return the lines of the report, drawn again only if the regressions changed."""
+    """Return the lines of the report; they are drawn again only if the regressions changed."""
     if not night.drawn or night.drawn[0].regressions != regressions:
         night.drawn[:] = [_draw(night, regressions)]
     return night.drawn[0]

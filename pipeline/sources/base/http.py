@@ -25,7 +25,7 @@ TIMEOUT = (10.0, 60.0)
 """Seconds to wait for a connection, and for the next piece of an answer."""
 CHECKSUMS = ("sha256", "sha512", "sha1")
 """Checksums that sites publish next to a file, the preferred one first. Files of Maven Central from
-before 2020 have only the last."""
+before 2020 have only SHA-1."""
 LISTS = ("sha256sums.txt", "SHA256SUMS")
 """Files that list the SHA-256 of every file in their folder, which some sites publish instead."""
 LARGEST_LIST = 4 << 20
@@ -98,7 +98,7 @@ class Site:
         return ours.hexdigest()
 
     def _checksum(self, address: str) -> tuple[str, str]:
-        """Return the best checksum that the web site publishes for a file."""
+        """Return the best checksum that the web site publishes for a file: algorithm and digits."""
         for kind in CHECKSUMS:
             try:
                 text = self._small(f"{address}.{kind}").decode("ascii", "replace")
@@ -128,7 +128,7 @@ class Site:
             for chunk in answer.iter_content(CHUNK):
                 body += chunk
                 if len(body) > LARGEST_LIST:
-                    raise DamagedError("the answer is far too large")
+                    raise DamagedError("the response is far too large")
             return body
 
     @contextmanager
@@ -142,7 +142,7 @@ class Site:
             yield answer
 
     def _attempts(self, ask: Callable[[], _T], what: str) -> _T:
-        """Call ``ask`` until it succeeds; retry temporary failures with growing pauses."""
+        """Call ``ask`` until it succeeds; retry temporary failures with increasing delays."""
         wait = BACKOFF
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -57,7 +57,7 @@ oldstable is accepted. Nothing counts as installed, so that a download includes 
 """
 
 _REASONS = (
-    (r"[Hh]ash [Ss]um mismatch|unexpected size|BADSIG|clearsigned", "its answer is damaged"),
+    (r"[Hh]ash [Ss]um mismatch|unexpected size|BADSIG|clearsigned", "its response is damaged"),
     (r"NO_PUBKEY|Missing key|isn't signed by|not signed", "{key}"),
     (
         r"(does not have|no longer has) a Release file|404 +Not Found|stat \(2: ",

@@ -17,7 +17,7 @@ class DebianPackages(Suites):
     """Versions of binary packages; a version is a folder of .deb files.
 
     The folder has the package and all its dependencies, the C library included, from the same
-    suite. The names in the coordinates may be patterns, as ``mysql-server-core-*``.
+    suite. The names in the coordinates may be patterns, such as ``mysql-server-core-*``.
     """
 
     kind = "deb"

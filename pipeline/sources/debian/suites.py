@@ -26,19 +26,19 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+:~-]*")
 
 
 class Suites(ABC):
-    """Versions of some packages in some releases of Debian, as ``bookworm/7.8.3-2``.
+    """Versions of some packages in some releases of Debian, such as ``bookworm/7.8.3-2``.
 
-    ``coordinates`` are the names of packages, ``@``, and the names of suites, as ``postgresql-15
-    postgresql-17@bookworm trixie``: each package of each suite that has it. If two packages of a
-    suite have the same version, the first one wins. ``addresses`` are those of the archives that
-    may have the suites; by default those of this machine.
+    ``coordinates`` are the names of packages, ``@``, and the names of suites, for example
+    ``postgresql-15 postgresql-17@bookworm trixie``. They select each package of each suite that has
+    it. If two packages of a suite have the same version, the first one wins. ``addresses`` are
+    those of the archives that may have the suites; by default those of this machine.
     """
 
     name = "Debian"
     kind: ClassVar[str]
     wanted: ClassVar[re.Pattern[str]]
-    """Pattern of the names of the files that make up a version; apt leaves other files beside
-    them."""
+    """Pattern of the names of the files that make up a version; apt leaves other files in the same
+    folder."""
 
     def __init__(
         self,
@@ -104,7 +104,10 @@ class Suites(ABC):
         return self._fetched(version, folder, sums)
 
     def _had(self, suite: str, number: str, folder: Path) -> Mapping[str, str]:
-        """Download a version so that its folder is complete or missing, never in between."""
+        """Download a version, and return the checksums of its files.
+
+        The folder of the version is complete or missing, never in between.
+        """
         part = folder.with_name(f".{folder.name}.part")
         try:
             try:
@@ -147,7 +150,7 @@ class Suites(ABC):
     def _suite(self, suite: str, *, refresh: bool) -> Iterator[Apt]:
         """Yield a release of Debian from the first archive that has it.
 
-        Raises AptError if it has no lists and the download fails.
+        Raises AptError if its package lists are missing and cannot be downloaded.
         """
         complaint = ""
         for address in self._addresses or archives():

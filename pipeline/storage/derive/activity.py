@@ -1,4 +1,4 @@
-"""What the DBMS did beside the statements (vacuum, checkpoints) while a step ran, over time."""
+"""The background activity of the DBMS during a step (vacuum, checkpoints), over time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ PREFIX = "dbms."
 def activity(
     samples: Sequence[ProbeSample], sampled: Mapping[str, str]
 ) -> dict[str, list[tuple[float, float]]]:
-    """Return each activity of the DBMS over time: (seconds since the step's start, value).
+    """Return the DBMS's activity over time, by name: pairs (seconds since the step's start, value).
 
-    ``sampled`` has the kind of each field, as in the manifest. A gauge is returned unchanged. A
-    counter becomes its growth per second since the previous sample, and its name ends with ``/s``;
-    an interval in which it decreased is left out. A wait event that a sample lacks is 0 there,
-    because a DBMS reports only the events that sessions wait for.
+    ``sampled`` is the kind of each field (gauge or counter), as in the manifest. A gauge is
+    returned unchanged. A counter is converted to its growth per second since the previous sample,
+    and ``/s`` is appended to its name; intervals in which it decreased are left out. A wait event
+    that is missing in a sample is 0 there, because a DBMS reports only the events that sessions
+    wait for.
     """
     reported: dict[str, list[tuple[float, float]]] = {}
     events = {name for _, values in samples for name in values if name.startswith(WAIT_FIELD)}
@@ -49,5 +50,5 @@ def _rates(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _six_digits(rate: float) -> float:
-    """Round a value to six digits: further ones mean nothing and make every page larger."""
+    """Round a value to six significant digits: more are noise and make every page larger."""
     return float(f"{rate:.6g}")

@@ -1,4 +1,4 @@
-"""The background work of a step, as inserts beside queries: is its rate sustained?"""
+"""Check whether a step sustained the target rates of its background work, such as inserts."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pipeline.model import Background, StepOutput
 
 SUSTAINED = 0.95
-"""Share of a target rate below which the rate is not sustained, as in the published reports: the
-step has then failed its SLA."""
+"""The share of its target that a background rate must reach, as in the published reports. A step
+with a lower rate has failed its SLA."""
 
 SLA_METRICS = frozenset({"sla", "inserts/s", "deletes/s"})
-"""Metrics of the work that runs beside a measured step."""
+"""Metrics of a step's background work."""
 
 
 def background(output: StepOutput) -> dict[str, float]:
-    """Return the metrics of a step's background work, by name: rates, targets, and ``sla``.
+    """Return the metrics of a step's background work by name: rates, target rates and ``sla``.
 
-    The metric ``sla`` is the smallest ratio of a rate to its target; it is missing without targets.
+    ``sla`` is the smallest ratio of a rate to its target; without targets it is missing.
     """
     values = {f"{name}/s": rate.achieved for name, rate in output.background.items()}
     values |= {f"{name}_target": target for name, _, target in _with_targets(output)}
@@ -26,7 +26,7 @@ def background(output: StepOutput) -> dict[str, float]:
 
 
 def missed_rates(output: StepOutput) -> str:
-    """Describe the background rates that a step did not sustain; empty if it sustained all."""
+    """Describe the background rates that a step did not sustain; empty if there are none."""
     return ", ".join(
         f"{rate.achieved:.0f} of {target:.0f} {name}/s"
         for name, rate, target in _with_targets(output)

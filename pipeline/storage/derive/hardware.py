@@ -1,4 +1,4 @@
-"""What the hardware did for each operation of a step, from the samples of the probes."""
+"""The hardware resources that a step used per operation, from the samples of the probes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _RATES = (
     ("psi_io", "psi.io", 1e-4),
     ("psi_memory", "psi.memory", 1e-4),
 )
-"""Rates of the host: the metric, its counter, the factor from the counter's growth per second."""
+"""Metrics of the host per second: (metric, counter, factor). The metric is the counter's growth per
+second, multiplied by the factor."""
 
 _PER_OPERATION = (
     ("cpu/o", "cpu/s", 1.0),
@@ -30,10 +31,12 @@ _PER_OPERATION = (
     ("rKB/o", "rMB/s", _KILO),
     ("wKB/o", "wMB/s", _KILO),
 )
-"""Metrics per operation: the metric, the rate that is divided by the throughput, a factor."""
+"""Metrics per operation: (metric, rate, factor). The metric is the rate divided by the throughput,
+multiplied by the factor."""
 
 _PER_INSERT = (("w/i", "w/s", 1.0), ("wKB/i", "wMB/s", _KILO))
-"""Metrics per row inserted in the background: the metric, the rate that is divided, a factor."""
+"""Metrics per row inserted in the background: (metric, rate, factor). The metric is the rate
+divided by the inserted rows per second, multiplied by the factor."""
 
 _COUNTED_PER_OPERATION = (
     ("cpu_us/o", "server.cpu_us"),
@@ -49,13 +52,13 @@ _COUNTED_PER_OPERATION = (
     ("itlb_misses/o", "perf.itlb_misses"),
     ("page_faults/o", "perf.page_faults"),
 )
-"""Metrics per operation of server and client: the metric, and the counter whose growth is
-divided."""
+"""Metrics per operation of server and client: (metric, counter). The metric is the counter's growth
+per second, divided by the throughput."""
 
 
 _COVERED = 0.8
-"""The part of the sampled time that the first and the last sample of a counter must span: in a step
-of five seconds, one sample may lack the counter."""
+"""The share of the sampled time that the first and the last value of a counter must span. With this
+share, the counter may be missing in one sample of a step of five seconds."""
 
 _SERVER_MEMORY = "server.rss"
 
@@ -65,7 +68,8 @@ def hardware(
 ) -> dict[str, float]:
     """Return the step's use of CPU, memory and disks, per second and per operation.
 
-    ``inserts`` are the rows inserted per second in the background; writes are divided by them, too.
+    ``inserts`` is the number of rows inserted per second in the background. If there are any,
+    writes are also returned per inserted row.
     """
     if len(samples) < 2:
         return {}
@@ -116,10 +120,10 @@ def missing_cpu_time(
 
 
 def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
-    """Return how fast each counter grew per second, from its first to its last sample.
+    """Return the mean growth per second of each counter, from its first to its last sample.
 
-    A counter has no rate if these two samples span too little of the step, or if it decreased,
-    which means a reset.
+    A counter is left out if these two samples span too little of the step, or if its value
+    decreased, which means that it was reset.
     """
     points: dict[str, list[tuple[float, float]]] = {}
     for at, values in samples:
@@ -137,7 +141,7 @@ def _rates(samples: Sequence[ProbeSample]) -> dict[str, float]:
 
 
 def _processor(rates: Mapping[str, float]) -> dict[str, float]:
-    """Return how much of all processors' time was used, in percent, by kind of use."""
+    """Return how the time of all processors was used: metrics in percent, by name."""
     total = rates.get("host.total", 0.0)
     values: dict[str, float] = {}
     if total > 0 and "host.user" in rates and "host.system" in rates:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pipeline.model import StepOutput
 
 _DIGITS = 6
-"""Significant digits of a bound: a hundred times finer than any bucket is wide."""
+"""Significant digits of a bucket's bound: the rounding error is at most a hundredth of the bucket's
+width."""
 
 
 def histogram(output: StepOutput) -> list[tuple[float, int]]:

@@ -1,12 +1,12 @@
 """Detect whether the throughput of a step swings periodically: how much, and how fast.
 
-Checkpoints, compactions and rounds of vacuum cause such swings. The test is that of a line in a
+Checkpoints, compactions and rounds of vacuum cause such swings. The test looks for a peak in the
 spectrum above red noise (Torrence and Compo, Bulletin of the American Meteorological Society 79,
-1998): the periodogram divided by that of an autoregression of order one. The ratios of a frequency
-and of its multiples are summed, because swings are seldom sines (de Jager et al., Astronomy and
-Astrophysics 221, 1989: the H test). The least probable of all sums is tested. The autoregression is
-fitted after the swing is removed, so the limit comes from simulation. docs/internals/statistics.md
-has the error rates; ``python -m benchmarks.steady`` measures them.
+1998): it divides the periodogram by the spectrum of an autoregression of order one. The ratios at a
+frequency and its multiples are summed, because swings are seldom sines (de Jager et al., Astronomy
+and Astrophysics 221, 1989: the H test). The sum with the lowest probability is tested. The
+autoregression is fitted after the swing is removed, so the limit of the test comes from simulation.
+docs/internals/statistics.md has the error rates; ``python -m benchmarks.steady`` measures them.
 """
 
 from __future__ import annotations
@@ -24,39 +24,40 @@ from pipeline.model import TimePoint
 Floats = NDArray[np.float64]
 
 FEWEST = 120
-"""Reports of throughput below which there is no verdict: with 60, noise that is correlated over ten
-seconds (an autocorrelation of .9) would count as swings in 22 of 600 steps."""
+"""The minimum number of throughput reports for a verdict. With 60, noise that is correlated over
+ten seconds (an autocorrelation of 0.9) was reported as a swing in 22 of 600 steps."""
 
 CYCLES = 4
-"""The fewest cycles of a swing in a step: three may be three accidents."""
+"""The minimum number of cycles of a swing in a step: three may be coincidence."""
 
 SHORTEST = 3
-"""The shortest period of a swing, in reports of throughput: faster swings look like slower ones, or
-are invisible."""
+"""The shortest period of a swing, in throughput reports. Faster swings would look slower (aliasing)
+or be invisible."""
 
 HARMONICS = (1, 2, 4, 8)
-"""Numbers of sines that model a swing: 1 for a wave, 8 for dips of a tenth of the period."""
+"""The numbers of sines that are tried as the model of a swing: 1 for a wave, 8 for dips that last a
+tenth of the period."""
 
 FINENESS = 4
 """Number of frequencies tested per step of the periodogram. With one per step, a swing whose cycles
 do not fill the timeline evenly would lie between two frequencies, and so would its multiples."""
 
 SMALLEST = 0.02
-"""The smallest reported amplitude, relative to the mean: in hours of data, swings of a thousandth
-are significant, too, but irrelevant."""
+"""The smallest reported amplitude, relative to the mean. In hours of data even swings of a
+thousandth are significant, but they are irrelevant."""
 
 SIGNIFICANCE = 1e-5
-"""P-value below which a swing is reported. It holds for a known autoregression. Since the
-autoregression is estimated, about one in 2000 steps without swings is below it, up to an
-autocorrelation of .8."""
+"""The p-value below which a swing is reported, computed as if the autoregression were known. Since
+it is estimated, about one in 2000 steps without a swing has a lower p-value, for autocorrelations
+up to 0.8."""
 
 
 class Swing(NamedTuple):
-    """A periodic swing of throughput: its period, its amplitude, and how likely it is by chance.
+    """A periodic swing of throughput: its period, its amplitude and its p-value.
 
     ``period`` is in values of the timeline. ``amplitude`` is half the distance between the highest
-    and the lowest point of the fitted sines. ``pvalue`` is the probability of so strong a swing in
-    red noise with known autocorrelation.
+    and the lowest point of the fitted sines. ``pvalue`` is the probability that red noise with a
+    known autocorrelation has a swing as strong as this.
     """
 
     period: float
@@ -65,7 +66,7 @@ class Swing(NamedTuple):
 
 
 def oscillation(timeline: Sequence[TimePoint]) -> dict[str, float]:
-    """Return ``oscillation`` and ``period_s`` of a step; empty if the step is too short.
+    """Return the metrics ``oscillation`` and ``period_s`` of a step; empty if it is too short.
 
     If no swing is significant, ``oscillation`` is 0 and ``period_s`` is missing.
     """
@@ -83,9 +84,9 @@ def oscillation(timeline: Sequence[TimePoint]) -> dict[str, float]:
 
 
 def likeliest_swing(rates: Floats) -> Swing | None:
-    """Return the most likely periodic swing of values around a straight line.
+    """Return the most significant periodic swing of values around a straight line.
 
-    None if the values do not deviate from the line.
+    Returns None if all values lie on the line.
     """
     values = _without_line(rates)
     count = len(values)
@@ -114,11 +115,12 @@ def _without_line(rates: Floats) -> Floats:
 
 
 def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
-    """Return an upper bound of the periodogram that red noise with this autocorrelation has.
+    """Return an upper bound on the spectrum of red noise with the autocorrelation of ``values``.
 
-    The autocorrelation is uncertain by two standard errors; each frequency takes the largest power
-    of the autoregressions in that range. ``length`` is the number of frequencies, ``grid`` the
-    length of the transform, ``sines`` the number of sines that were removed from the values before.
+    The autocorrelation may be wrong by two standard errors, so the bound at each frequency is the
+    largest power of all autoregressions in that range. ``length`` is the number of frequencies,
+    ``grid`` the length of the transform, ``sines`` the number of sines already removed from
+    ``values``.
     """
     square = max(float(values @ values), np.finfo(float).tiny)
     count = len(values)
@@ -136,7 +138,7 @@ def _red(values: Floats, length: int, grid: int, sines: int = 0) -> Floats:
 
 
 def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
-    """Return, for each candidate frequency, the sum of the ratios at its first multiples.
+    """Return, for each candidate frequency, the sum of the ratios at its lowest multiples.
 
     ``sines`` is the number of multiples, the frequency itself included.
     """
@@ -147,7 +149,7 @@ def _sums(ratios: Floats, candidates: NDArray[np.int64], sines: int) -> Floats:
 
 
 def _rarity(sums: Floats, sines: int) -> Floats:
-    """Return the logarithm of the probability that a sum of ratios is this large by chance."""
+    """Return the logarithm of the probability that each sum of ratios is so large by chance."""
     return np.asarray(np.log(np.maximum(gammaincc(sines, sums), 1e-300)), dtype=np.float64)
 
 

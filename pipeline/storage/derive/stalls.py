@@ -1,4 +1,4 @@
-"""Stalls: the times of a step in which its throughput was almost zero."""
+"""Stalls: periods of a step in which its throughput was almost zero."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 STALL = 0.1
-"""A second whose throughput is below this part of the median counts as stalled."""
+"""A second whose throughput is below this fraction of the median is part of a stall."""
 
 
 def stalls(timeline: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -1,6 +1,6 @@
 """Test whether the throughput of a step was steady, or still warming up or drifting.
 
-Two tests of the throughput over time, one after the other:
+Two tests are applied to the throughput over time, one after the other:
 
 1. **Change points** split it into stretches of one level (``changepoint.detect``), as Barrett et
    al. do ("Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017). The stretches at the
@@ -30,44 +30,45 @@ from pipeline.storage.derive.oscillation import oscillation
 Floats = NDArray[np.float64]
 
 FEWEST = 30
-"""Reports of throughput below which there is no verdict: a warm-up of a tenth would be three
-values, and the correlation of neighbouring seconds could not be distinguished from chance."""
+"""The minimum number of throughput reports for a verdict. In fewer, a warm-up of a tenth of the
+step would be less than three values, and the correlation of neighbouring seconds could not be
+distinguished from chance."""
 
 MOST = 100
-"""Maximum number of parts that a longer step is divided into, each with its mean. Correlations
-between neighbouring seconds end within a part, and two hours cost as much as two minutes. The
-shortest visible warm-up, three parts, is 3 to 6 % of such a step."""
+"""The maximum number of values that are tested. A longer step is divided into parts, and their
+means are tested: neighbouring means are less correlated than seconds, and two hours take as long to
+test as two minutes. The shortest visible warm-up, three parts, is 3 to 6 % of such a step."""
 
 SMALLEST = 0.05
-"""The smallest reported change: of the level at the end of the warm-up, or by a drift from the
-beginning to the end of the steady part. It is relative. A drift of 5 % moves the mean 2.5 % away
-from the final level, about the smallest regression of interest."""
+"""The smallest reported relative change: of the level at the end of the warm-up, or by a drift over
+the whole steady part. A drift of 5 % moves the mean 2.5 % away from the final level, which is about
+the smallest regression of interest."""
 
 ALARMS = 0.05
-"""``alarms_per_1000`` of the change points: a tenth of the value for series of nights. There are as
-many timelines as steps in all runs, and neighbouring seconds are correlated."""
+"""``alarms_per_1000`` of the search for change points: a tenth of the value for series of nights,
+because every step of every run has a timeline, and neighbouring seconds are correlated."""
 
 SIGNIFICANCE = 3e-4
-"""Probability below which a trend is significant: with the change points, at most one steady step
-in 1000 is marked."""
+"""The p-value below which a trend is significant. With both tests, at most one steady step in 1000
+is marked."""
 
 STEADY_PART = 0.25
-"""The part of a step that must be at its last level, as in Barrett et al.: otherwise the step did
+"""The share of a step that must be at its last level, as in Barrett et al. With less, the step did
 not reach a steady state."""
 
 SWINGS = 2
-"""Minimum length of a level at the beginning and at the end of a step, in periods of a swing: a
-shorter part of a swing would look like a level of its own."""
+"""The minimum duration of a level at the beginning and at the end of a step, in periods of the
+swing. A shorter one may be only a part of the swing."""
 
 
 class Steadiness(NamedTuple):
-    """Whether the throughput of a step was steady: when it became steady, and how it drifts since.
+    """Whether the throughput of a step was steady: when it became steady, and how it then drifted.
 
-    ``warming`` are the seconds until it was steady, 0 if it was from the start. ``before`` and
-    ``after`` are the throughput before and after this moment. ``drift`` is the change of a line
-    fitted to the steady part, divided by the mean of that part. ``pvalue`` is the probability of
-    such a trend by chance. Both are None if the part is too short. ``seconds`` is the length of the
-    step.
+    ``warming`` is the time in seconds until the throughput was steady, 0 if it was from the start.
+    ``before`` and ``after`` are the throughput before and after this moment. ``drift`` is the
+    change of a line fitted to the steady part, divided by the mean of that part. ``pvalue`` is the
+    probability of such a trend by chance. Both are None if the steady part is too short.
+    ``seconds`` is the duration of the step.
     """
 
     seconds: float
@@ -84,7 +85,7 @@ class Steadiness(NamedTuple):
 
     @property
     def drifts(self) -> bool:
-        """Whether the throughput still rises or falls by enough to report."""
+        """Whether the throughput of the steady part drifts by enough to report."""
         return (
             self.drift is not None
             and self.pvalue is not None
@@ -123,7 +124,7 @@ def figures(found: Steadiness) -> dict[str, float]:
 
 
 def marks(found: Steadiness) -> tuple[str, ...]:
-    """Return sentences for the reader about throughput that was not steady."""
+    """Return the marks of a step (sentences for the reader) about unsteady throughput."""
     texts = []
     if found.warming:
         texts.append(_warming_mark(found))
@@ -137,7 +138,7 @@ def marks(found: Steadiness) -> tuple[str, ...]:
 def _warming_mark(found: Steadiness) -> str:
     when = f"second {found.warming:.0f} of {found.seconds:.0f} (change point test)"
     if found.after <= 0.0:
-        return f"not steady: throughput ended at {when}"
+        return f"not steady: throughput fell to zero at {when}"
     off = found.before / found.after - 1.0
     size = f"{100 * abs(off):.0f} % {'below' if off < 0 else 'above'} the later level"
     kind = "warming" if off < 0 else "slowing"
@@ -145,7 +146,7 @@ def _warming_mark(found: Steadiness) -> str:
 
 
 def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
-    """Divide a step into parts; return where each ends, and its throughput."""
+    """Divide a step into parts; return the end of each (in seconds) and its mean throughput."""
     ends = np.array([point.at for point in timeline])
     rates = np.array([point.ops_per_second for point in timeline])
     together = math.ceil(len(rates) / MOST)
@@ -160,10 +161,10 @@ def parts(timeline: Sequence[TimePoint]) -> tuple[Floats, Floats]:
 
 
 def trend(values: Floats) -> tuple[float, float]:
-    """Return the relative change from the first value to the last, and its p-value.
+    """Return the relative change of a linear trend over all values, and its p-value.
 
-    The change is that of a fitted line, divided by the mean of the values. The slope of the line is
-    the median of all slopes between two values (Theil and Sen).
+    The change is divided by the mean of the values. The slope of the trend is the median of the
+    slopes between all pairs of values (Theil and Sen).
     """
     count = len(values)
     time = np.arange(count) - (count - 1) / 2.0
@@ -191,7 +192,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _alikeness(left: Floats) -> float:
-    """Return how much neighbouring residuals of a straight line are alike, from 0 to 1."""
+    """Return the autocorrelation of neighbouring residuals of a straight line, from 0 to 1."""
     count = len(left)
     square = float(left @ left)
     if square == 0.0:
@@ -203,12 +204,12 @@ def _alikeness(left: Floats) -> float:
 
 
 def _shortest_level(timeline: Sequence[TimePoint]) -> float:
-    """Return how many seconds a level must last; longer if the throughput swings."""
+    """Return the minimum duration of a level in seconds; 0 if the throughput has no swings."""
     return SWINGS * oscillation(timeline).get("period_s", 0.0)
 
 
 def _first_steady(segments: Sequence[Segment]) -> int:
-    """Return the index of the first part of a step whose level comes again later."""
+    """Return the index of the first segment whose level recurs later, or of the last segment."""
     levels = [segment.level.level for segment in segments]
     for number, level in enumerate(levels):
         later = levels[number + 1 :]

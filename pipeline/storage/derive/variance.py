@@ -10,11 +10,12 @@ from pipeline.model import TimePoint
 from pipeline.storage.derive.stalls import stalls
 
 SHORTEST_TIMELINE = 10
-"""Seconds of throughput below which its variance reflects the clock more than the DBMS."""
+"""The minimum length of a timeline in values. The variance of fewer values depends more on the
+timing of the reports than on the DBMS."""
 
 
 def variance(timeline: Sequence[TimePoint]) -> dict[str, float]:
-    """Return the metrics for variation of throughput; empty for a step that is too short."""
+    """Return the metrics about the variation of throughput; empty if the step is too short."""
     rates = [point.ops_per_second for point in timeline]
     if len(rates) < SHORTEST_TIMELINE:
         return {}

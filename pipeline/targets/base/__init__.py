@@ -29,12 +29,12 @@ from pipeline.targets.base.archives import ArchiveMember
 class Placement(Frozen):
     """Where a server runs: its private folder, port, processors and account.
 
-    ``processors`` are those of all its work; of these, ``background`` are those of its work beside
-    statements, if it has some of its own.
+    ``processors`` are all processors of the server; ``background`` are those of them that are
+    reserved for its background work, if any.
 
     ``instrument`` is a command that runs the server's program and counts its instructions; empty
-    for a server that is timed. ``limit`` is the beginning of a command that runs with limited
-    memory; empty without a limit.
+    for a server that is timed. ``limit`` is a command prefix that limits the memory of the program
+    after it; empty for no limit.
     """
 
     folder: Path
@@ -47,7 +47,7 @@ class Placement(Frozen):
 
     @property
     def serving(self) -> tuple[int, ...]:
-        """The processors of what serves clients."""
+        """The processors for the processes or threads that serve clients."""
         return tuple(sorted(set(self.processors).difference(self.background)))
 
 
@@ -57,9 +57,10 @@ class Counting(Frozen):
     ``entries`` are functions: a process, or with ``threads`` a thread, that runs one of them serves
     a client. Without ``entries``, the only process serves the client. ``waiting`` are functions in
     which a serving process waits for the client; how often they run depends on timing, so they are
-    counted apart. If there are ``binaries``, only functions of those programs and libraries count,
-    by the beginning of the file name. ``settings`` keep background work from changing what a
-    statement costs. ``held_back`` stops further background work while a step is counted.
+    counted separately. If ``binaries`` is not empty, only functions of programs and libraries whose
+    file names begin with one of them are counted. ``settings`` are settings of the server that keep
+    background work from changing the cost of a statement. ``held_back`` stops other background work
+    while a step is counted.
     """
 
     entries: tuple[str, ...] = ()
@@ -75,13 +76,13 @@ class ServerError(Exception):
 
 
 Ask = Callable[[], Mapping[str, float]]
-"""A function that queries the server once and returns the available fields' present values."""
+"""A function that queries the server once and returns the present values of its activity fields."""
 
 
 class Activity(NamedTuple):
     """The background work of a DBMS: vacuum, purge, checkpoints, compaction.
 
-    The names of the ``fields`` begin with ``dbms.``. A separate thread holds the ``session``
+    The names of the ``fields`` begin with ``dbms.``. A separate thread keeps the ``session`` open
     throughout a step and queries it once a second. A query may raise :class:`ServerError`.
     """
 
@@ -100,11 +101,11 @@ class Server(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """The server's first process; None for a DBMS that runs inside the load generator."""
+        """The id of the server's first process; None for a DBMS inside the load generator."""
         ...
 
     def serves(self, task: Task) -> bool | None:
-        """Return whether a task of the running DBMS serves clients; None if that is unknown."""
+        """Return whether a process or thread of the DBMS serves clients; None if unknown."""
         ...
 
     def settings(self) -> Mapping[str, str]:
@@ -125,7 +126,7 @@ class Server(Protocol):
 
 
 class StartError(ServerError):
-    """A server ended during its start, or never answered."""
+    """A server exited during its start, or never answered."""
 
 
 class Identity(Frozen):
@@ -160,7 +161,7 @@ class Compilation(Frozen):
     """What a recipe works with: the folder of source code, the folder to install into.
 
     ``compiler`` is the command of the compiler, with a compiler cache in front if there is one.
-    ``flags`` are those of the options, link-time optimisation included.
+    ``flags`` are the compiler flags of the build options, link-time optimisation included.
     """
 
     revision: Revision
@@ -199,7 +200,7 @@ class Target(Protocol):
         ...
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Yield the files of a prebuilt release that belong into the build's folder."""
+        """Yield the files of a prebuilt release that are needed in the build's folder."""
         ...
 
     def recipe(self, work: Compilation) -> Recipe:
@@ -226,9 +227,10 @@ class Target(Protocol):
         ...
 
     def background(self, config: ServerConfig, major: str) -> int:
-        """Return how many processes or threads work at once beside those that serve clients.
+        """Return how many processes or threads do background work at once.
 
-        ``major`` is that of the revision, which decides on the defaults; empty for the newest code.
+        Those that serve clients are not counted. ``major`` is the revision's major, which
+        determines the defaults of settings; empty for the newest code.
         """
         ...
 
@@ -241,7 +243,7 @@ class Target(Protocol):
         ...
 
     def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
-        """Return the options of a configuration that count only when a database is created."""
+        """Return the options that take effect only when a database is created."""
         ...
 
     def template(

@@ -1,6 +1,7 @@
 """Unpack downloaded archives of any format into the folders of builds.
 
-A target only reads the members of its archive. This module decides what may be written, and where.
+A target only reads the members of its archive. This module decides which files may be written, and
+where.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from typing import IO, NamedTuple
 from pipeline.text.errors import UserError, first_line
 
 CHUNK = 1 << 16
-"""The most bytes to read in one call."""
+"""Maximum number of bytes to read in one call."""
 LARGEST_INSTALL = 2 << 30
-"""The most bytes that a release may unpack to; the largest known has 370 million."""
+"""Maximum size of an unpacked release in bytes; the largest known has 370 million."""
 
 
 class MemberKind(Enum):
@@ -61,7 +62,7 @@ class ArchiveMember(NamedTuple):
 
 
 class Refused(Exception):
-    """An archive has a member that no release of this DBMS contains, so nothing is unpacked."""
+    """An archive has a member that does not belong in a release, so nothing is unpacked."""
 
 
 @contextmanager
@@ -70,9 +71,9 @@ def unpacked(
 ) -> Iterator[Path]:
     """Unpack an archive, and yield the temporary folder for the caller to inspect.
 
-    If the block ends without an error, the folder becomes ``home``, the folder of the build, which
-    must not exist yet. ``home`` is therefore complete and inspected, or absent. Everyone may read
-    it and run its programs, because servers run as another account.
+    If the block ends without an error, the temporary folder is renamed to ``home``, the folder of
+    the build, which must not exist yet. ``home`` is therefore complete and inspected, or absent.
+    All users may read it and run its programs, because servers run as another user.
     """
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as beside:
@@ -102,7 +103,7 @@ def unpacked(
 def tar_members(tar: tarfile.TarFile) -> Generator[ArchiveMember]:
     """Yield the members of a tar archive while it is read, with their own names.
 
-    The target of a hard link is relative to the tar's root; the link becomes a symbolic one.
+    Hard links, whose targets are relative to the root of the archive, become symbolic links.
     """
     for member in tar:
         link = member.linkname
@@ -127,8 +128,8 @@ def zip_time(info: zipfile.ZipInfo) -> float:
 def deb_members(folder: Path, keep: Sequence[str]) -> Generator[ArchiveMember]:
     """Yield the files of all Debian packages in a folder that lie below a folder of ``keep``.
 
-    The folders bin, sbin, lib and lib64 become those in usr, as on every current Debian. A link
-    keeps its destination, with the folder of the build as the root of the file system.
+    Files in bin, sbin, lib and lib64 go to the folders of the same name in usr, as on every current
+    Debian. A link leads to the same file, with the folder of the build as root of the file system.
     """
     for deb in sorted(folder.glob("*.deb")):
         with subprocess.Popen(

@@ -20,10 +20,10 @@ EPOCH = "1000000000"
 """The build time that programs see (s since 1970), so that equal code gives equal binaries."""
 
 FULL = "No space left on device"
-"""The kernel's message for a full disk, which every program forwards."""
+"""The system's error message for a full disk, which every program prints."""
 
 LEAST_ROOM = 64 << 20
-"""Free bytes below which the failure of a command is blamed on the disk, not on the revision."""
+"""Free bytes on disk below which a failed command is blamed on the disk, not on the revision."""
 
 _ERROR = re.compile(
     # cmake prefixes failed probes with dashes; they are no errors.
@@ -71,7 +71,7 @@ def archivers(options: BuildOptions) -> Mapping[str, str]:
 
 
 def toolchain(options: BuildOptions) -> str:
-    """Return the versions of compiler and linker, because another compiler makes another build."""
+    """Return the versions of compiler and linker, which are part of a build's identity."""
     answers = []
     for program in (*compiler_of(options), "ld"):
         shown = subprocess.run(
@@ -84,7 +84,7 @@ def toolchain(options: BuildOptions) -> str:
 def environment_of(work: Compilation, cache: Path | None) -> Mapping[str, str]:
     """Return all environment variables for the commands of a build.
 
-    ``cache`` is the folder of ccache; None for none.
+    ``cache`` is the folder of ccache; None to compile without ccache.
     """
     seen = {
         "PATH": os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -186,7 +186,7 @@ def _failure(command: Iterable[str], code: int, log: Path) -> Exception:
 
 
 def no_room(folder: Path) -> str:
-    """Return the message for a disk that is too full to compile on."""
+    """Return the error message for a disk that is too full to compile on."""
     return (
         f"no space left for a build in {folder}; free some space, or set paths.cache in "
         "nightshift.toml to a folder with more space"

@@ -1,7 +1,7 @@
 """Named configuration files of a DBMS, scaled to the machine: configs/<family>/<since><suffix>.
 
-All files of a family have one purpose, in the option names of their majors. A file applies to the
-major in its name and to later ones, up to the next file.
+All files of a family serve one purpose; each uses the option names of its majors. A file applies to
+the major in its name and to later ones, up to the next file.
 """
 
 from __future__ import annotations
@@ -75,30 +75,31 @@ class ConfigFiles:
 
 
 _INCLUDE = re.compile(r"@include (\S+)$")
-"""A line that stands for another file, as ``@include z12a/8.4``."""
+"""A line that includes another file, as ``@include z12a/8.4``."""
 
 
 class PublishedScale(NamedTuple):
-    """How the sizes of a published configuration fit a machine.
+    """How the sizes in a published configuration are scaled to a machine.
 
-    The values are those published for ``gb`` of memory: the largest such machine that is no larger
-    than this one, or the smallest. ``share`` is the machine's memory as a part of that.
+    ``gb`` is the memory of the published machine whose sizes are used: the largest that is no
+    larger than this machine, or else the smallest. ``share`` is this machine's memory divided by
+    ``gb``.
     """
 
     gb: int
     share: float
 
     def memory(self, published_mb: float, step: int = 1) -> int:
-        """Return a size of memory in MB for this machine, in whole steps, at least one."""
+        """Return a published memory size (MB) scaled to this machine, as a multiple of ``step``."""
         return max(step, int(published_mb * self.share) // step * step)
 
     def at_most(self, published_mb: float, step: int = 1) -> int:
-        """Return a size in MB that a larger machine does not enlarge."""
+        """Return a published size (MB) scaled down for a smaller machine, but never scaled up."""
         return max(step, int(published_mb * min(self.share, 1.0)) // step * step)
 
 
 def published_scale(machine: Machine, sizes: Collection[int]) -> PublishedScale:
-    """Return how configurations published for machines with ``sizes`` GB fit a machine."""
+    """Return how to scale configurations published for machines with ``sizes`` GB to a machine."""
     gb = memory_gb(machine.memory_bytes)
     fitting = max((size for size in sizes if size <= gb), default=min(sizes))
     return PublishedScale(fitting, gb / fitting)
@@ -138,10 +139,10 @@ def _numbers(major: str) -> tuple[int, ...]:
 
 
 def option(config: ServerConfig, name: str) -> str | None:
-    """Return the value of an option in the text of a configuration; None if it is not there.
+    """Return the value of an option in a configuration's text; None if it is not set.
 
-    The last occurrence counts. Dashes and underscores are alike, as in option files of MySQL; the
-    prefix ``loose_`` and quotes do not count.
+    The last occurrence counts. Dashes and underscores are equivalent, as in option files of MySQL;
+    the prefix ``loose_`` and quotes are ignored.
     """
     pattern = rf"(?im)^(?:--)?(?:loose[-_])?{name.replace('_', '[-_]')}\s*=\s*([^#\n]*)"
     found = re.findall(pattern, config.text)
@@ -149,13 +150,13 @@ def option(config: ServerConfig, name: str) -> str | None:
 
 
 def numeric_option(config: ServerConfig, name: str, default: int) -> int:
-    """Return a whole number in the text of a configuration, or the default of the server."""
+    """Return the whole number that an option is set to, or else the server's ``default``."""
     value = option(config, name)
     return int(value) if value is not None and value.isdecimal() else default
 
 
 class NotASettingError(ValueError):
-    """A configuration file cannot set this variable, or not to this value."""
+    """A configuration file cannot set this variable, or cannot set it to this value."""
 
 
 def with_line(config: ServerConfig, line: str) -> ServerConfig:

@@ -28,9 +28,9 @@ DEBT_PATIENCE = 5.0
 
 
 class Debt(NamedTuple):
-    """Work that writes leave for later: the query for its amount, the settings that hasten it.
+    """A kind of work that InnoDB defers: the query for its amount, the settings that speed it up.
 
-    ``owed`` is the query: the amount is the last column of its only row. ``at_once`` are the
+    ``owed`` is the query, whose only row has the amount in its last column. ``at_once`` are the
     settings.
     """
 
@@ -54,8 +54,8 @@ DEBTS = (
         {"innodb_max_dirty_pages_pct_lwm": "0", "innodb_max_dirty_pages_pct": "0"},
     ),
 )
-"""InnoDB's kinds of deferred work, in the order of maintenance: purge first, as it dirties
-pages."""
+"""InnoDB's kinds of deferred work in the order of maintenance: purge comes first, because it
+dirties pages."""
 
 
 class InnoDBServer:
@@ -74,7 +74,7 @@ class InnoDBServer:
         self._folder = folder
 
     def place(self, placement: Placement) -> None:
-        """Give the threads that serve clients and all others their own processors."""
+        """Pin the threads that serve clients and the background threads to their processors."""
         self._threads.place(placement.serving, placement.background)
 
     def settings(self) -> Mapping[str, str]:
@@ -108,8 +108,8 @@ class InnoDBServer:
     def stop(self) -> None:
         """Kill the server. Safe to call twice.
 
-        The database is not used again, and an orderly shutdown would write it first. The server is
-        one process and leaves nothing outside of its folder.
+        An orderly shutdown would first write the database to disk, but it is not used again. The
+        server is one process and leaves nothing outside of its folder.
         """
         stop_tree(self._process, signal.SIGKILL)
 
@@ -172,7 +172,7 @@ def start(
 
 
 def _analyze(session: Cursor, table: str) -> None:
-    """Collect statistics of a table. Raises an error that the server reports as a row."""
+    """Collect statistics of a table. Raises ServerError for an error that is reported as a row."""
     session.execute(f"ANALYZE TABLE {quoted(table)}")
     for _, _, kind, message in session.fetchall():
         if str(kind).lower() == "error":
@@ -188,7 +188,7 @@ def _owed(session: Cursor, debt: Debt) -> int:
 
 
 def _await_payment(session: Cursor, debt: Debt) -> int:
-    """Wait until one kind of deferred work is done or no longer shrinks; return the amount left."""
+    """Wait until one kind of deferred work is done or stuck; return the remaining amount."""
     least = _owed(session, debt)
     progress = time.monotonic()
     while least and time.monotonic() - progress < DEBT_PATIENCE:
@@ -201,7 +201,7 @@ def _await_payment(session: Cursor, debt: Debt) -> int:
 
 @contextmanager
 def _set_globals(session: Cursor, values: Mapping[str, str]) -> Iterator[None]:
-    """Change global variables of a server for a while, and restore them afterwards."""
+    """Change global variables of a server while the block runs, then restore them."""
     before: dict[str, str] = {}
     for name, value in values.items():
         session.execute("SHOW GLOBAL VARIABLES LIKE %s", (name,))

@@ -1,7 +1,8 @@
 """InnoDB's background work (purge, page writes, log) and waiting statements, read with queries.
 
-The queries read only what every release counts anyway. Counters of ``innodb_monitor_enable`` would
-have to be switched on, and ``SHOW ENGINE INNODB STATUS`` stops the engine while it prints.
+The queries read only values that every release always collects. The counters of
+``innodb_monitor_enable`` would have to be enabled, and ``SHOW ENGINE INNODB STATUS`` blocks the
+engine while it prints.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pipeline.model import WAIT_FIELD, FieldKind, SampledField
 _COUNTER, _GAUGE = FieldKind.COUNTER, FieldKind.GAUGE
 
 _HISTORY = SampledField("dbms.history_length", _GAUGE, "count")
-"""Transactions in the history list, whose row versions purge has yet to remove."""
+"""The length of the history list: transactions whose old row versions are not purged yet."""
 
 _HISTORY_QUERY = (
     "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
@@ -44,10 +45,10 @@ _WAITS_QUERY = (
     "SELECT 'Waiting for row lock', count(*) FROM information_schema.innodb_trx "
     "WHERE trx_state = 'LOCK WAIT' HAVING count(*) > 0"
 )
-"""Statements that wait, by what they wait for: in the server, and for rows in InnoDB."""
+"""Counts waiting statements by what they wait for: a wait state of the server, or a row lock."""
 
 FIELDS = (_HISTORY, *_STATUS.values())
-"""The fields that a server may report; a release omits those that it does not count."""
+"""The fields that a server may report; a release omits those that it does not collect."""
 
 
 def ask(session: Cursor) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from pipeline.targets.base import Counting
 
 @contextmanager
 def without_purge(connection: Connection) -> Iterator[None]:
-    """Hold a snapshot open, so that InnoDB purges no old row versions meanwhile.
+    """Hold a snapshot open while the block runs, so that InnoDB purges no old row versions.
 
     The progress of purge decides when pages split, and splits are a fifth of the cost of an update.
     """

@@ -1,4 +1,4 @@
-"""Options of InnoDB that count only when a database is created: the layout of its files."""
+"""Options of InnoDB that take effect only when a database is created: the layout of its files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ _INITIAL = ("innodb_data_file_path", "innodb_undo_tablespaces")
 
 
 def initial_options(config: ServerConfig) -> tuple[str, ...]:
-    """Return these options of a configuration as arguments of the server."""
+    """Return those of these options that a configuration sets, as arguments of the server."""
     found = {name: option(config, name) for name in _INITIAL}
     return tuple(f"--{name}={value}" for name, value in found.items() if value is not None)

@@ -10,28 +10,28 @@ from pipeline.targets.base.configurations import published_scale
 _GB = 1024
 
 _CHUNKS = 512
-"""Megabytes that a buffer pool of four instances grows by; other sizes are rounded up to it."""
+"""MB: the server rounds the size of a buffer pool with four instances up to a multiple of this."""
 
 _SMALL = 32
-"""GB of memory of the published machine with one log writer: its configuration turns the log writer
-threads of 8.0.22 and later off."""
+"""The memory (GB) of the small published machine, whose configuration disables the log writer
+threads that 8.0.22 and later have."""
 
 _PUBLISHED = {
     32: (23, 30, 15, 2, 4),
     64: (45, 50, 10, 5, 8),
     128: (100, 100, 10, 10, 8),
 }
-"""By GB of memory: buffer pool and redo log in GB; number of files of the redo log in old releases,
-and the size of each in GB; the number of threads for each kind of work (cleaning, purging, reading,
-writing), and of buffer pool instances."""
+"""Published sizes by GB of memory: of the buffer pool and of the redo log in GB; the number of redo
+log files in old releases, and the size of each in GB; the number of threads for each kind of work
+(cleaning, purging, reading, writing), which is also the number of buffer pool instances."""
 
 
 def published(machine: Machine) -> Mapping[str, int | str]:
-    """Return the values of placeholders in published configurations, for this machine.
+    """Return the values of placeholders in published configurations for a machine.
 
-    They are published for 32, 64 and 128 GB of memory. A smaller machine than 32 GB has the same
-    share of its memory, and of the size of the redo log. A machine in between has the threads and
-    the redo log of the next smaller published one, and its share of memory as buffer pool.
+    They are published for machines of 32, 64 and 128 GB. Every other machine gets the threads of
+    the next smaller published one (or of the smallest), and a buffer pool of the same share of its
+    memory. The redo log has the published size; below 32 GB it shrinks with the memory.
     """
     fit = published_scale(machine, _PUBLISHED)
     pool, log, files, file, threads = _PUBLISHED[fit.gb]

@@ -1,8 +1,8 @@
-"""Tell the threads of a MySQL or MariaDB server apart that serve clients, and place them.
+"""Distinguish a MySQL or MariaDB server's client threads from others, and pin both to processors.
 
 The threads have no names in most releases. But the server's first thread accepts connections, and a
-thread begins with the processors of the one that creates it. So the first thread gets those of the
-clients, and all others that a ready server has get those of background work.
+new thread inherits the processors of the thread that creates it. So the first thread is pinned to
+the processors for clients, and all other threads of a ready server to those for background work.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _PATIENCE = 2.0
 
 
 class ServerThreads:
-    """The threads of one server; placed by :meth:`place` once it is ready."""
+    """The threads of one server; :meth:`place` pins them once the server is ready."""
 
     def __init__(self, connection: Connection, pid: int) -> None:
         self._connection, self._pid = connection, pid
         self._kinds: dict[int, bool | None] = {}
 
     def place(self, server: Collection[int], background: Collection[int]) -> None:
-        """Let the threads of all later clients have the processors ``server``, others the rest.
+        """Pin the threads of later clients to ``server``, all others to ``background``.
 
-        A server keeps threads of closed sessions for later ones. Those from before would serve
-        clients in the background, so they are ended first.
+        A server reuses threads of closed sessions for new ones. Such threads would be pinned as
+        background threads and then serve clients, so they are ended first.
         """
         with asking(self._connection) as session:
             session.execute("SELECT @@GLOBAL.thread_cache_size")
@@ -47,9 +47,10 @@ class ServerThreads:
             session.execute(f"SET GLOBAL thread_cache_size = {kept}")
 
     def serves(self, task: Task) -> bool | None:
-        """Return whether a thread serves clients; None for a later one of which it is unknown.
+        """Return whether a thread serves clients; None if unknown.
 
-        MariaDB lists the threads of its sessions; other later threads work in the background.
+        It is unknown for threads that MySQL starts after :meth:`place`. MariaDB lists the threads
+        of its sessions; all others do background work.
         """
         if task.tid not in self._kinds:
             clients = self._clients()

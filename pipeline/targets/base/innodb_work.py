@@ -1,4 +1,4 @@
-"""How much a MySQL or MariaDB server does beside statements."""
+"""The number of background threads of a MySQL or MariaDB server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pipeline.model import ServerConfig
 from pipeline.targets.base.configurations import numeric_option
 
 _ALWAYS = 5
-"""Threads of every server: InnoDB's master thread, and writing, flushing and announcing of the redo
-log."""
+"""Background threads that every server has: InnoDB's master thread, and the threads that write and
+flush the redo log and notify waiting commits."""
 
 
 def background(config: ServerConfig, major: str) -> int:
-    """Return how many threads of a server with this configuration work beside its clients."""
+    """Return how many background threads a server with this configuration has."""
     del major
     cleaners = numeric_option(config, "innodb_page_cleaners", 4)
     purges = numeric_option(config, "innodb_purge_threads", 4)

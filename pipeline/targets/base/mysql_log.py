@@ -8,7 +8,7 @@ _ERROR = re.compile(r"\[ERROR\] (?:\[MY-\d+\] )?(?:\[\w+\] )?|ERROR: ")
 
 
 def first_error(text: str) -> str:
-    """Return the first line of a server's log that says why the server gave up.
+    """Return the line of a server's log that says why the server failed to start.
 
     This is the first error: later errors, up to ``Aborting``, are its consequences. A log without
     an error yields its last line.

@@ -44,10 +44,11 @@ def connect(connection: Connection) -> pymysql.Connection[Cursor]:
 
 
 def make_database(connection: Connection) -> bool:
-    """Create the workload's database; return False while the server refuses clients.
+    """Create the workload's database; return False if the server does not accept clients yet.
 
-    A server listens a moment before it accepts clients. The started server creates the database, so
-    that the configuration decides its character set. Raises StartError if that fails.
+    A server listens on its socket shortly before it accepts clients. The database is created by the
+    started server, so that its configuration determines the character set. Raises StartError if
+    that fails.
     """
     try:
         session = connect(connection.model_copy(update={"database": ""}))
@@ -65,7 +66,7 @@ def make_database(connection: Connection) -> bool:
 
 @contextmanager
 def asking(connection: Connection) -> Iterator[Cursor]:
-    """Yield a cursor for statements. An error of the server becomes a ServerError."""
+    """Yield a cursor for statements. Errors of the server are raised as ServerError."""
     try:
         with connect(connection) as session, session.cursor() as cursor:
             yield cursor

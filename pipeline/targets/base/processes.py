@@ -21,15 +21,15 @@ from pipeline.text.errors import UserError
 LOG = "server.log"
 """The log file in a server's folder: its standard output and error."""
 SOCKET_PATH_LIMIT = 107
-"""The most bytes that the path of a Unix socket may have on Linux."""
+"""Maximum length of the path of a Unix socket on Linux, in bytes."""
 READY_POLL = 0.01
 """Seconds between two checks whether the server answers."""
 READY_DEADLINE = 180.0
-"""Seconds after which a start without an answer fails."""
+"""Seconds that a started server may take to answer."""
 STOP_DEADLINE = 10.0
 """Seconds that a server has for an orderly shutdown."""
 KILL_DEADLINE = 10.0
-"""Seconds to wait until killed processes have gone."""
+"""Seconds to wait until killed processes have ended."""
 
 
 def prepare(build: Build, template: Path, placement: Placement, socket: Path | None = None) -> Path:
@@ -51,7 +51,7 @@ def prepare(build: Build, template: Path, placement: Placement, socket: Path | N
 
 
 def check_socket_path(socket: Path) -> None:
-    """Refuse a folder whose path is too long for a Unix socket in it."""
+    """Raise UserError for a socket whose path is too long."""
     excess = len(bytes(socket)) - SOCKET_PATH_LIMIT
     if excess > 0:
         raise UserError(
@@ -114,7 +114,7 @@ def await_ready(
 def start_error(text: str, port: int, name: str, complaint: Callable[[str], str]) -> Exception:
     """Return the error for a server that ended during its start, with the reason in its log.
 
-    It is a UserError if the machine is the cause, and a StartError otherwise.
+    Returns a UserError if the machine is the cause, and a StartError otherwise.
     """
     if "Address already in use" in text:
         return port_error(port, OSError(0, "Address already in use"))

@@ -43,8 +43,8 @@ def reported_version(
 ) -> str:
     """Return the version that a program prints, as ``postgres (PostgreSQL) 17.11``.
 
-    ``environment`` replaces the environment of this process. ``command`` is the command that runs
-    the program, if not the program alone. Raises UserError if the program does not run.
+    ``environment`` replaces the environment of this process. ``command`` runs the program, by
+    default the program alone. Raises UserError if the program does not run.
     """
     account.check_reach(program.parent)
     answer = subprocess.run(
@@ -74,10 +74,10 @@ def run_program(
 ) -> str:
     """Run a program of a build in ``folder`` to its end and return its output.
 
-    ``program`` names it in errors, if it is not the first word of the command. ``limit`` is the
-    beginning of a command that runs with limited memory. ``complaint``
-    extracts the reason of a failure from standard error. Raises UserError for a full disk, and
-    StartError for a program that fails or does not run.
+    ``program`` names it in errors, if it is not the first word of the command. ``limit`` is a
+    command prefix that limits the memory of the program. ``complaint`` extracts the reason of a
+    failure from standard error. Raises UserError for a full disk, and StartError for a program that
+    fails or does not run.
     """
     answer = subprocess.run(
         account.command(*command, limit=limit),

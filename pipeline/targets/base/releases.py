@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pipeline.model import Revision
 
 MAJOR = 2
-"""How many of a release's numbers name its series: two, as 10.11 of 10.11.5."""
+"""How many numbers of a version name its release series: two, as 10.11 of 10.11.5."""
 
 
 class NumberedRelease(NamedTuple):
@@ -34,8 +34,8 @@ def releases(
 ) -> tuple[Revision, ...]:
     """Return one revision for each release, oldest first.
 
-    If ``found`` has several names for a release, the last one counts. ``major`` is how many of the
-    numbers name the series.
+    If ``found`` has several names for a release, the last one is used. ``major`` is how many
+    numbers of a version name its release series.
     """
     locators = dict(found)
     return tuple(

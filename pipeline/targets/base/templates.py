@@ -47,8 +47,8 @@ def make_template(
 def copy_template(template: Path, folder: Path, account: Account) -> None:
     """Copy an empty database to ``folder``, sharing its data where the file system can.
 
-    Deletes the remains of a killed run first. Raises UserError if the copy fails, because no DBMS
-    is at fault.
+    Deletes the remains of a killed run first. Raises UserError if the copy fails, because the DBMS
+    is not the cause.
     """
     if folder.exists():
         shutil.rmtree(folder)
@@ -62,5 +62,5 @@ def copy_template(template: Path, folder: Path, account: Account) -> None:
     except StartError as error:
         raise UserError(
             f"the template {template} cannot be copied as the user {account.name} ({error}); "
-            "remove the template, and it is made again"
+            "delete the template: nightshift then creates it again"
         ) from error

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 _OLDEST = datetime(1990, 1, 1, tzinfo=UTC)
-"""Times before this one are no times of a release: no DBMS here is older. Packing programs write
-such constants in place of a time: the Unix epoch (0 and 1), cargo 1973-11-29, zip 1980-01-01, npm
-1985-10-26."""
+"""Earlier times are not times of a release, because no DBMS here is older. They are constants that
+packing programs write in place of a time: the Unix epoch (0 and 1), cargo 1973-11-29, zip
+1980-01-01, npm 1985-10-26."""
 _CONSTANTS = (datetime(2006, 7, 24, 1, 21, 28, tzinfo=UTC),)
-"""Later constants in place of a time: newer versions of cargo write this one."""
+"""Constants after ``_OLDEST`` that packing programs write in place of a time: this one is from
+newer versions of cargo."""
 
 
 def time_of(file: Path) -> datetime | None:

@@ -25,8 +25,8 @@ HEADERS = (
     ("curses.h", "libncurses-dev"),
     ("gnutls/gnutls.h", "libgnutls28-dev"),
 )
-"""The headers of the machine that a build needs, each with the Debian package that has it. By
-default the build would download some of these."""
+"""The installed headers that a build needs, each with its Debian package. The build uses the
+installed libraries, because by default it would download some of them."""
 
 NO_PLUGINS = (
     "COLUMNSTORE",
@@ -39,7 +39,8 @@ NO_PLUGINS = (
     "SPIDER",
     "TOKUDB",
 )
-"""The engines that search for libraries or run their own scripts during configuration."""
+"""Storage engines that are disabled, because they search for libraries or run their own scripts
+during configuration."""
 
 CONFIGURE = (
     # Without a build type MariaDB uses one with its own flags; with an unknown one it keeps debug
@@ -75,8 +76,8 @@ CONFIGURE = (
     "-DWITH_PCRE=system",
     "-DWITH_LIBFMT=system",
 )
-"""The options for configuring MariaDB; the build options' own follow them. A release warns about
-unknown ones and ignores them."""
+"""The CMake options for MariaDB; those of the build options are appended. A release ignores unknown
+ones with a warning."""
 
 _BUNDLED_SSL = "extra/wolfssl/wolfssl/wolfssl/ssl.h"
 

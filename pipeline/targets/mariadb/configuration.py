@@ -4,9 +4,10 @@ z12b is the published default; z12c has the binary log in InnoDB. In z12b_sync a
 commit waits for storage. The settings are those of the reports (bench/conf of the repository
 mdcallag/mytools).
 
-small is ours, for small databases on any machine: no performance schema, and a redo log that is an
-eighth of memory, as old releases write the whole file before they answer. An option that some
-releases of a major do not know has the prefix ``loose_``: they ignore it with a warning.
+small is not published: it is nightshift's own, for small databases on any machine. It disables the
+performance schema, and the redo log is an eighth of memory, because old releases write the whole
+file before they answer. An option that some releases of a major do not know has the prefix
+``loose_``: they ignore it with a warning.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ FILES = ConfigFiles("mariadb", ".cnf", lambda machine, _: {**scale(machine), **p
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values of placeholders in the configurations ``small``, for this machine.
+    """Return the values of placeholders in the configurations ``small`` for a machine.
 
-    - ``buffer_pool_mb``: 70 % of memory, the share of the published ones, in whole
+    - ``buffer_pool_mb``: 70 % of memory, as in the published configurations, in whole
       chunks of 128 MB;
     - ``log_file_mb``: an eighth of memory, at least 128 MB and at most 16 GB. Releases before
       10.8 write the whole file before they answer, so it is no larger than the steps need;

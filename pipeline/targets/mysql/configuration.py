@@ -1,13 +1,15 @@
 """Named configurations of MySQL, scaled to the machine: configs/<family>/<since>.cnf.
 
-z12a is the published default; z12b waits for storage after each write of data, z12a_gtid has global
-transaction identifiers. From 9.5 on these are on by default, and z13a and z13a_gtid choose. The
-settings are those of the reports (bench/conf of the repository mdcallag/mytools).
+z12a is the published default; z12b waits for storage after each write of data, z12a_gtid enables
+global transaction identifiers (GTIDs). From 9.5 on GTIDs are enabled by default: z13a disables
+them, z13a_gtid enables them. The settings are those of the reports (bench/conf of the repository
+mdcallag/mytools).
 
-small is ours, for small databases on any machine: no performance schema, and a redo log that is an
-eighth of memory, as old releases write the whole file before they answer. It keeps the release's
-default for global transaction identifiers; small_gtid and small_nogtid set it. An option that some
-releases of a file do not know has the prefix ``loose_``: such a release ignores it with a warning.
+small is not published: it is nightshift's own, for small databases on any machine. It disables the
+performance schema, and the redo log is an eighth of memory, because old releases write the whole
+file before they answer. small leaves GTIDs at the release's default, small_gtid enables and
+small_nogtid disables them. An option that some releases do not know has the prefix ``loose_``: they
+ignore it with a warning.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ FILES = ConfigFiles("mysql", ".cnf", lambda machine, _: {**scale(machine), **pub
 
 
 def scale(machine: Machine) -> Mapping[str, int]:
-    """Return the values of placeholders in the configurations ``small``, for this machine.
+    """Return the values of placeholders in the configurations ``small`` for a machine.
 
-    - ``buffer_pool_mb``: 70 % of memory, the share of the published ones, in whole
+    - ``buffer_pool_mb``: 70 % of memory, as in the published configurations, in whole
       gigabytes (eight instances with chunks of 128 MB), or whole chunks below one gigabyte;
     - ``log_file_mb``: an eighth of memory, at least 128 MB and at most 16 GB. Old releases
       write the whole file before they answer, so it is no larger than the steps need;

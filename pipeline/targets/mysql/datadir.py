@@ -27,7 +27,7 @@ def fill(build: Build, account: Account, folder: Path, options: Sequence[str] = 
     """Initialise ``folder`` as an empty data directory of MySQL.
 
     Only one user can log in. It has no password and connects over the socket, which lies in a
-    folder that nobody else may enter. ``options`` are those of InnoDB for a new database.
+    folder that nobody else may enter. ``options`` are InnoDB's options for a new database.
     """
     if _numbers(build) >= INITIALIZES_SINCE:
         script = folder.with_name("init.sql")
@@ -93,7 +93,7 @@ def _system_tables(home: Path) -> str:
     except FileNotFoundError as error:
         raise UserError(
             f"the installation {home} is incomplete: it has no script for the system tables; "
-            "delete this folder and run again, which installs it anew"
+            "delete this folder and run again to reinstall it"
         ) from error
 
 

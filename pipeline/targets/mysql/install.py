@@ -1,7 +1,7 @@
 """Archives of MySQL releases, and the program files of an installed release.
 
-The folder of a build (``home``) has its programs in ``bin``, ``lib`` and ``share``, as MySQL's own
-archives, or in ``usr``, as Debian's packages.
+The folder of a build (``home``) has its files in ``bin``, ``lib`` and ``share``, like MySQL's own
+archives, or in ``usr``, like Debian's packages.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def server_program(home: Path) -> Path:
     for name in _SERVERS:
         if (program := home / name).is_file():
             return program
-    raise UserError("the archive holds no mysqld, so it is not a release of MySQL")
+    raise UserError("the downloaded archive has no mysqld, so it is not a release of MySQL")
 
 
 def command(home: Path) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def prefix(home: Path) -> Path:
 
 
 def shared(home: Path) -> Path:
-    """Return the folder of a MySQL release's messages, character sets and scripts."""
+    """Return the folder with the messages, character sets and scripts of a MySQL release."""
     return prefix(home) / ("share/mysql" if _is_debian(home) else "share")
 
 

@@ -13,7 +13,7 @@ _SPELLINGS = {
     "npm": re.compile(r"(\d+)\.(\d+)\.(\d{1,2})(\d{3})?"),
     "debian": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+~](.*)"),
 }
-"""How each kind of source spells a release: three numbers, then its packaging."""
+"""How each kind of source spells a release: three numbers, then a number of the packaging."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:

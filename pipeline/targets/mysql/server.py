@@ -1,4 +1,4 @@
-"""Start a MySQL server; all else is common to servers with InnoDB."""
+"""Start a MySQL server; everything else is shared with MariaDB."""
 
 from __future__ import annotations
 

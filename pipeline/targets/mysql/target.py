@@ -49,7 +49,7 @@ class MySQL:
         return install.debian_members(archive)
 
     def recipe(self, work: Compilation) -> Recipe:
-        """Refuse: nightshift cannot build MySQL from source code yet."""
+        """Raise UserError: nightshift cannot build MySQL from source code yet."""
         raise UserError(f"nightshift cannot compile {self.name} from source code; use a release")
 
     def identify(self, home: Path) -> Identity:

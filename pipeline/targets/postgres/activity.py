@@ -1,8 +1,8 @@
 """The background work of a Postgres server (vacuum, checkpoints, writes), read with one query.
 
-The views changed between releases: 10 renamed xlog to wal, 17 split pg_stat_bgwriter into
+The views changed between releases: 10 renamed xlog to wal, 17 moved parts of pg_stat_bgwriter to
 pg_stat_checkpointer and pg_stat_io, and 18 counts pg_stat_io in bytes. Table statistics cover the
-workload's tables only. They come from the functions behind the views, which need no joins.
+workload's tables only. They are read with the functions behind the views, which need no joins.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipeline.model import WAIT_FIELD, FieldKind, SampledField
 
 
 class _Figure(NamedTuple):
-    """A value of a Postgres server's activity, and the query for it in some releases."""
+    """A value of a Postgres server's activity, and how to query it in some major versions."""
 
     name: str
     kind: FieldKind
@@ -75,7 +75,8 @@ _WAITS = (
     f"SELECT wait_event_type || ':' || wait_event, count(*) {_OTHERS}"
     f" AND state = 'active' AND wait_event IS NOT NULL AND NOT {_AUTOVACUUM} GROUP BY 1"
 )
-"""Statements of clients that wait, by what they wait for. Before 9.6 no release names it."""
+"""Counts waiting statements of clients by what they wait for, which releases before 9.6 do not
+report."""
 
 
 def _figures(major: int) -> tuple[_Figure, ...]:

@@ -43,8 +43,8 @@ def initdb_command(build: Build, folder: Path) -> list[str]:
 def last_complaint(text: str) -> str:
     """Return the last error line of a Postgres program's output, with its hint.
 
-    A server prints FATAL or PANIC, sometimes followed by a HINT. For a wrong configuration file
-    FATAL has no details; a LOG line before it has the place.
+    A server prints FATAL or PANIC, sometimes followed by a HINT. For an invalid configuration file
+    the FATAL line has no details; a LOG line before it names the file and line.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "]
@@ -66,7 +66,7 @@ _IO_URING_REFUSED = "could not setup io_uring"
 
 
 def start_complaint(text: str) -> str:
-    """Return why a server did not start, with the remedy if it has no io_uring."""
+    """Return why a server did not start, with advice if io_uring is not available."""
     if _NO_IO_URING in text:
         return (
             "this build has no io_uring; compile it with [[build]] configure = "

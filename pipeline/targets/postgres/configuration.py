@@ -1,8 +1,9 @@
 """Named configurations of Postgres, as published: configs/<family>/<major>.conf.
 
-x10a is the published default. From 18 on there is a choice of how Postgres reads: x10a leaves the
-default, which is workers, x10b reads as before 18, x10c has 16 workers and x10d uses io_uring. The
-settings are those of the reports (bench/conf of the repository mdcallag/mytools).
+x10a is the published default. From 18 on Postgres has several methods of reading (``io_method``):
+x10a leaves the default, which is workers, x10b reads as before 18, x10c has 16 workers and x10d
+uses io_uring. The settings are those of the reports (bench/conf of the repository
+mdcallag/mytools).
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ vacuum_buffer_usage_limit = 256MB
 
 
 def scale(machine: Machine) -> Mapping[str, int | str]:
-    """Return the values of placeholders in Postgres's configurations, for this machine.
+    """Return the values of placeholders in Postgres's configurations for a machine.
 
-    They are published for 32, 64 and 128 GB of memory. A smaller machine than 32 GB has the same
-    share of its memory, and of the sizes of the log. A machine in between has those of the next
-    smaller published one, and its share of memory as shared buffers.
+    They are published for machines of 32, 64 and 128 GB. Every other machine gets the values of the
+    next smaller published one (or of the smallest), but shared buffers of the same share of its
+    memory. Below 32 GB the sizes of the WAL and of autovacuum's memory also shrink with the memory.
     """
     fit = published_scale(machine, _PUBLISHED)
     buffers, log, vacuum, delay, workers = _PUBLISHED[fit.gb]
@@ -55,8 +56,8 @@ def scale(machine: Machine) -> Mapping[str, int | str]:
 
 
 _NUMBER = re.compile(r"(-?[0-9.]+) (?:\d*[kMGT]?B|us|ms|s|min|h|d)")
-"""A value of pg_settings with its unit, as ``16384 8kB``. A number without a unit in a
-configuration file has the same unit."""
+"""The pattern of a value of pg_settings with its unit, as ``16384 8kB``. In a configuration file, a
+number without a unit has the same unit."""
 
 
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:

@@ -1,4 +1,4 @@
-"""What a Postgres server does beside statements, and which of its processes serve clients."""
+"""The background processes of a Postgres server, and which of its processes serve clients."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pipeline.model import ServerConfig
 from pipeline.targets.base.configurations import numeric_option, option
 
 _ALWAYS = 4
-"""Processes of every server: checkpointer, background writer, WAL writer, autovacuum launcher."""
+"""Background processes of every server: checkpointer, background writer, WAL writer, autovacuum
+launcher."""
 
 _WORKERS = "worker"
-"""The io_method that reads in processes of its own, the default since 18."""
+"""The ``io_method`` that reads in separate worker processes, the default since 18."""
 
 _CLIENT = re.compile(r"postgres: .*\[local\]|postgres: .*parallel worker")
-"""Titles of processes that execute statements. Load generators use the Unix socket."""
+"""The pattern of the titles of processes that execute statements: backends of clients, which
+connect over the Unix socket (``[local]``), and parallel workers."""
 
 
 def background(config: ServerConfig, major: str) -> int:
-    """Return how many processes of a server with this configuration work beside its clients."""
+    """Return how many background processes a server with this configuration has."""
     vacuum = numeric_option(config, "autovacuum_max_workers", 3)
     # A commit without a major counts as the newest code.
     reads_in_workers = not major or int(major.partition(".")[0]) >= 18
@@ -29,8 +31,8 @@ def background(config: ServerConfig, major: str) -> int:
 
 
 def serves(task: Task) -> bool:
-    """Return whether a process serves a client; the first one, which starts them, does not.
+    """Return whether a process serves a client; the postmaster does not.
 
-    The kernel's own threads of io_uring do not.
+    Neither do the kernel's threads for io_uring.
     """
     return task.tid == task.pid and _CLIENT.match(task.title) is not None

@@ -15,7 +15,7 @@ _DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
 
 _Found = tuple[tuple[int, ...], tuple[int, int]]
-"""The numbers of a release, and the numbers of its packaging."""
+"""The version numbers of a release, and those of its packaging."""
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
@@ -35,9 +35,9 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
 
 
 def major_of(build: Build) -> int:
-    """Return the first number of a build's version, as its program reports it.
+    """Return the major version of a build, as its program reports it.
 
-    A commit is named by its hash, and reports 19devel.
+    The program is asked because the name of a commit is only its hash; the program says 19devel.
     """
     reported = _REPORTED.search(build.provenance.reported_version)
     return int(reported[1] if reported is not None else build.version.split(".")[0])

@@ -45,9 +45,9 @@ class PostgresServer:
     def settings(self) -> Mapping[str, str]:
         """Return the server's settings with their units (``16384 8kB``), and its build options.
 
-        The names of build options begin with ``pg_config.``; other compiler flags make another
-        server. The rest of pg_config is left out: a change of packaging must not look like a change
-        of the code.
+        The names of build options begin with ``pg_config.``; they are included because compiler
+        flags change the server. Everything else in pg_config is left out: a change of packaging
+        must not look like a change of the code.
         """
         with self._session() as session:
             rows = session.execute(
@@ -63,7 +63,7 @@ class PostgresServer:
         Without INDEX_CLEANUP, Postgres 14 and later skip indexes with few dead rows, and later
         reads pay for them. VACUUM does not mark a page as all-visible before the commits in it are
         on storage, which with synchronous_commit = off takes up to 0.6 s; later index-only scans
-        would pay for that. So a commit that waits flushes the log first. vacuum.log has the output
+        would pay for that. So a synchronous commit flushes the WAL first. vacuum.log has the output
         of VACUUM.
         """
         options = "VERBOSE, ANALYZE"
@@ -167,7 +167,7 @@ def server_command(build: Build, data: Path, connection: Connection) -> list[str
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that Postgres cannot use for its socket."""
+    """Raise UserError for a folder that Postgres cannot use for its socket."""
     if "," in str(folder):
         raise UserError(
             f"{folder} has a comma in its name, which Postgres reads as a list of folders; set "

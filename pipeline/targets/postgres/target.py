@@ -89,7 +89,9 @@ class Postgres:
         """Identify an installed build. Raises UserError if it is not Postgres."""
         program = home / "bin/postgres"
         if not program.exists():
-            raise UserError("the archive holds no bin/postgres, so it is not a release of Postgres")
+            raise UserError(
+                "the downloaded archive has no bin/postgres, so it is not a release of Postgres"
+            )
         return Identity(
             program=program,
             folders=install.PROGRAM_FOLDERS,
@@ -97,7 +99,7 @@ class Postgres:
         )
 
     def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
-        """Return nothing: every option counts when the database is opened."""
+        """Return nothing: no option takes effect only when the database is created."""
         del config
         return ()
 

@@ -12,11 +12,12 @@ PROGRAM = "bin/db_bench"
 
 
 _NEVER = "2001-09-09 01:46:40"
-"""The build time of every build, equal to SOURCE_DATE_EPOCH, for equal binaries."""
+"""The build time that is written into every build, equal to SOURCE_DATE_EPOCH, so that equal code
+gives equal binaries."""
 
 _VERSION = ("FORCE_GIT_SHA=unknown", f"build_date={_NEVER}", f"date={_NEVER.split(maxsplit=1)[0]}")
-"""Overrides of the Makefile, which would write the time and the commit of any repository around the
-source tree into the program. The names cover new and old releases."""
+"""Makefile variables that keep the time, and the commit of a repository around the source tree, out
+of the program. The names cover new and old releases."""
 
 
 def recipe(work: Compilation) -> Recipe:
@@ -24,7 +25,7 @@ def recipe(work: Compilation) -> Recipe:
 
     The library is linked in, for the processor of this machine and with its compression libraries,
     as RocksDB's Makefile does by default. Raises UserError if gflags is missing: without it the
-    Makefile builds a db_bench that only prints so.
+    Makefile builds a db_bench that only prints an error message.
     """
     _check_gflags(work)
     # A crate has the source tree in a subfolder.

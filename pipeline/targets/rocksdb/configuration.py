@@ -21,11 +21,12 @@ from pipeline.targets.base.configurations import (
 )
 
 LARGE_CORES = 24
-"""The number of cores from which a machine counts as large. The published runs with 36 threads on
-48 cores contend for the LRU cache; those with one thread on 8 cores do not."""
+"""The minimum number of cores of a large machine. The published runs with 36 threads on 48 cores
+contend for the LRU cache; those with one thread on 8 cores do not."""
 
 _CACHES = ((8, 6), "auto_hyper_clock_cache"), ((7, 7), "hyper_clock_cache")
-"""The lock-free caches, each with the release series from which it is good, as published."""
+"""The lock-free caches, each with the release series since which it is used, as in the published
+reports."""
 
 
 def cache_bytes(machine: Machine) -> int:
@@ -57,7 +58,7 @@ FILES = ConfigFiles("rocksdb", ".flags", scale)
 
 
 def cache_type(machine: Machine, revision: Revision) -> str:
-    """Return the type of RocksDB's block cache: the best of the release, or LRU."""
+    """Return the type of RocksDB's block cache: on large machines the release's best, else LRU."""
     if machine.cores >= LARGE_CORES:
         series = tuple(int(number) for number in revision.major.split(".") if number)
         for since, cache in _CACHES:
@@ -71,7 +72,7 @@ def least_database(family: str, machine: Machine) -> int:
     """Return how many bytes a database must exceed for a configuration to make sense.
 
     iobuf uses the kernel's page cache and must exceed memory. iodir bypasses it and must exceed the
-    block cache. The answer is 0 for byrx.
+    block cache. Returns 0 for byrx.
     """
     return {"iobuf": machine.memory_bytes, "iodir": cache_bytes(machine)}.get(family, 0)
 
@@ -127,8 +128,8 @@ From include/rocksdb/options.h, compression_type.h and advanced_options.h."""
 def with_setting(config: ServerConfig, name: str, value: str) -> ServerConfig:
     """Return a configuration with one option changed to a value that RocksDB reported.
 
-    db_bench knows most options by the same name without the section
-    (``DBOptions.max_background_jobs``), and does not start with an unknown option. Raises
+    RocksDB reports an option with its section, as ``DBOptions.max_background_jobs``. db_bench knows
+    most options by the name without the section, and does not start with an unknown option. Raises
     NotASettingError for a value that is itself a group of options.
     """
     option = name.rpartition(".")[2]

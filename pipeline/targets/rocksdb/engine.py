@@ -17,15 +17,15 @@ from pipeline.targets.rocksdb import configuration, log
 from pipeline.text.errors import UserError
 
 DEBTS = ("flush", "waitforcompaction", "compact0", "waitforcompaction")
-"""RocksDB's maintenance, as benchmarks of db_bench: flush the memtables, let compaction end, and
-merge the rest of level 0, which every read would search. Published as flush_mt_l0."""
+"""RocksDB's maintenance, as benchmarks of db_bench: flush the memtables, wait for compaction, and
+compact the remaining files of level 0, which every read would search. The published reports call
+this flush_mt_l0."""
 
 _PUBLISHED_IDLE = 300.0 / (40_000_000 * 420)
-"""Seconds, for each byte of the database, in which an old release may end compaction by itself. The
-published runs wait 300 s for 40 million rows of 420 bytes, with reads of a hundred keys
-meanwhile."""
+"""Seconds per byte of the database to wait for compaction in an old release. The published runs
+wait 300 s for 40 million rows of 420 bytes, and read a hundred keys meanwhile."""
 _LONGEST_IDLE = 300
-"""The most seconds to wait for compaction in an old release, as published."""
+"""Maximum seconds to wait for compaction in an old release, as published."""
 
 _REFUSED = "Direct I/O is not supported"
 """The error message of every release for a file system without O_DIRECT."""
@@ -68,15 +68,15 @@ class RocksDBEngine:
         return settings
 
     def serves(self, task: Task) -> bool:
-        """Return whether a thread is the benchmark's; those of background jobs have names."""
+        """Return whether a thread runs the benchmark; threads of background jobs have names."""
         return not task.name.startswith("rocksdb:")
 
     def maintain(self, tables: Sequence[str]) -> None:
         """Flush memory to disk, wait for compaction to end, and compact level 0.
 
-        Releases before 6.20 lack the benchmarks for this. Their database stays open for a while, so
-        that compaction can end. maintenance.log has the actions, and the remaining levels and
-        pending compaction.
+        Releases before 6.20 lack the benchmarks for this; instead, their database is kept open for
+        some time, so that compaction can finish. maintenance.log has the actions, the levels, and
+        the pending bytes of compaction.
         """
         del tables
         if self._can_pay():
@@ -170,7 +170,7 @@ def start(
 def left(shown: str) -> str:
     """Return the lines of db_bench's output about the sizes of levels and pending compaction.
 
-    ``shown`` is the output of maintenance, which has the levels before and after.
+    ``shown`` is the output of maintenance.
     """
     lines = [line.rstrip() for line in shown.splitlines()]
     kept = re.compile(r"Level Files|-+$| +\d+ +\d+ +\d+$|Estimated pending compaction bytes: ")

@@ -1,8 +1,8 @@
 """RocksDB's background work, read from its file LOG while the file grows.
 
 Flushes and compactions begin and end with a line of JSON each (EVENT_LOG_v1). Slowed or stopped
-writes, the pending bytes of compaction and the stalled time are lines of prose. The few words that
-this module reads are the same in all releases since 6.0.
+writes, the pending bytes of compaction and the stalled time are lines of plain text. The few words
+that this module searches for are the same in all releases since 6.0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ bytes of compaction; how often RocksDB decided to slow or stop writes, and the s
 did so in the last interval of its statistics."""
 
 _HEAD: Final = 64
-"""Bytes at the beginning of a LOG that distinguish it from others: time, thread and release."""
+"""Length in bytes of the beginning of a LOG that distinguishes it from others: time, thread and
+release."""
 _EVENT: Final = "EVENT_LOG_v1 "
 _OPENED: Final = " DB pointer "
 _CLOSED: Final = "Shutdown complete"
@@ -44,9 +45,9 @@ _STALLED: Final = re.compile(r"^Interval stall: .* ([\d.]+) percent$")
 
 
 class LogReader:
-    """Adds up the events in a RocksDB LOG, which callers feed in pieces of any length.
+    """Sums up the events in a RocksDB LOG, which is passed to :meth:`feed` in pieces of any length.
 
-    It has no readings while the database is closed.
+    :meth:`readings` is empty while the database is closed.
     """
 
     def __init__(self) -> None:
@@ -58,13 +59,13 @@ class LogReader:
         self._values = dict.fromkeys(counters, 0.0)
 
     def feed(self, text: str) -> None:
-        """Read the next piece of the LOG. An incomplete line waits for its end."""
+        """Read the next piece of the LOG. An incomplete last line is kept for the next call."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             self._line(line)
 
     def readings(self) -> dict[str, float]:
-        """Return the values of RocksDB's activity so far, by name; unlogged ones are missing."""
+        """Return the values of RocksDB's activity by name; values not logged yet are missing."""
         if not self._open:
             return {}
         running = {

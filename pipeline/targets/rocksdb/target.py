@@ -65,7 +65,9 @@ class RocksDB:
         """Identify an installed build. Raises UserError if it is not RocksDB."""
         program = _program(home)
         if not program.exists():
-            raise UserError("the archive holds no db_bench, so it is not a release of RocksDB")
+            raise UserError(
+                "the downloaded archive has no db_bench, so it is not a release of RocksDB"
+            )
         version = reported_version(program, find_account(), command=_command(home))
         folder = program.relative_to(home).parts[0]
         return Identity(program=program, folders=(folder,), version=version)
@@ -77,7 +79,7 @@ class RocksDB:
         return made.model_copy(update={"exceeds": exceeds})
 
     def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
-        """Return nothing: every option counts when the database is opened."""
+        """Return nothing: no option takes effect only when the database is created."""
         del config
         return ()
 

@@ -2,9 +2,9 @@
 
     python client.py LIBRARY DATABASE < statements.json > rows.json
 
-Standard input is a list of SQL texts, each of any number of statements. Standard output has, for
-each text, the rows of all its statements. Values are texts. The first statement that fails ends the
-program with code 1 and SQLite's message on standard error.
+Standard input is a list of SQL texts, each with any number of statements. Standard output has, for
+each text, the rows of all its statements, with values as strings. The first statement that fails
+ends the program with exit code 1 and SQLite's error message on standard error.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ OPTIONS = (
     "-DHAVE_GMTIME_R=1",
     "-DHAVE_LOCALTIME_R=1",
 )
-"""The compile-time options of SQLite; the build options' own follow them."""
+"""The compile-time options of SQLite; those of the build options are appended."""
 
 SAME_CODE = ("-P", "-w", "-D__LINE__=0")
-"""Options that make equal code equal for compiler and ccache: without comments, empty lines and
-line numbers. Some errors of SQLite include their source line, so that a new comment would make
-another binary."""
+"""Compiler options that give equal binaries for equal code: they remove comments, empty lines and
+line numbers. Some errors of SQLite include their source line, so a new comment would otherwise
+change the binary."""
 
 LIBRARY = "libsqlite3.so"
 

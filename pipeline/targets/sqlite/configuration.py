@@ -20,7 +20,7 @@ FILES = ConfigFiles("sqlite", ".sql", lambda machine, _: scale(machine))
 def scale(machine: Machine) -> Mapping[str, int]:
     """Return the values of placeholders in SQLite's configurations, for this machine.
 
-    - ``mmap_bytes``: 70 % of memory, the share of Postgres in x10a;
+    - ``mmap_bytes``: 70 % of memory, as Postgres has in x10a;
     - ``cache_kb``: 1/128 of memory for each connection, at least 16 MB. The 40 clients of the
       largest published workloads then use the memory that the mapping leaves.
     """

@@ -1,6 +1,7 @@
 """A SQLite database that clients can open: a folder, without any process.
 
-The load generator is the DBMS. The methods here use the same library.
+The load generator loads the build's SQLite library and is the DBMS. This module uses the same
+library.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class SQLiteDatabase:
 
 
 def fill(account: Account, folder: Path) -> None:
-    """Create ``folder`` with an empty file, which SQLite takes for an empty database."""
+    """Create ``folder`` with an empty file, which SQLite accepts as an empty database."""
     account.own(folder)
     (folder / DATABASE).touch()
     account.give(folder)

@@ -44,10 +44,10 @@ CRATES: tuple[tuple[Numbers, Numbers], ...] = (
     ((0, 39, 0), (3, 54, 0)),
     ((0, 39, 1), (3, 54, 1)),
 )
-"""The first crate with each release of SQLite, which later crates have, too, up to the next entry.
+"""Pairs of a crate's version and the SQLite release in it and in all crates up to the next entry.
 
-A crate's version does not include the release, and finding out would mean to download every crate.
-A published crate does not change, so this table holds the result.
+The version of a crate does not include the release, and to find out every crate would have to be
+downloaded. Published crates never change, so this table is final.
 """
 
 _TAG = re.compile(r"version-(\d+(?:\.\d+)+)")

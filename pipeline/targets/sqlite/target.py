@@ -57,7 +57,7 @@ class SQLite:
         return 0
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
-        """Refuse, because no source has prebuilt releases of SQLite."""
+        """Raise UserError: no source has prebuilt releases of SQLite."""
         raise UserError(
             f"no source offers prebuilt releases of {self.name}; name build options to "
             "compile it with"
@@ -75,7 +75,7 @@ class SQLite:
         )
 
     def initial_options(self, config: ServerConfig) -> tuple[str, ...]:
-        """Return nothing: every option counts when the database is opened."""
+        """Return nothing: no option takes effect only when the database is created."""
         del config
         return ()
 

@@ -1,4 +1,4 @@
-"""Places that files are carried to and from: folders, ssh and object storage."""
+"""Places for transfers: local folders, folders over ssh, and object storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _KINDS: dict[str, Callable[[str, Access], Place]] = {"ssh": SshPlace, "s3": S3Pl
 def open_place(address: str, access: Access) -> Place:
     """Open the place of an address: ``ssh://host/path``, ``s3://bucket/prefix`` or a folder.
 
-    Raises PlaceError for an invalid address, and for a place that cannot be reached or refuses.
+    Raises PlaceError for an invalid address, and for a place that cannot be reached or denies
+    access.
     """
     scheme, separator, _ = address.partition("://")
     if not separator:
@@ -30,5 +31,5 @@ def open_place(address: str, access: Access) -> Place:
 
 
 def is_remote(address: str) -> bool:
-    """Whether an address is not a folder of this machine."""
+    """Whether an address is that of another machine or of object storage."""
     return "://" in address

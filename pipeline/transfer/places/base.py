@@ -1,4 +1,4 @@
-"""The interface of places (folders elsewhere), and checks of what they answer."""
+"""The interface of places (folders elsewhere), and checks of their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ODD = re.compile(r"[/\\\x00-\x1f\x7f]")
 
 
 class PlaceError(UserError):
-    """A place cannot be used: it cannot be reached, refuses, or sends an invalid answer."""
+    """A place cannot be used: it cannot be reached, denies access, or sends an invalid answer."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place} {message}")
@@ -56,9 +56,9 @@ class Listing:
 class Access:
     """How places are reached: settings, and keys from the environment.
 
-    ``ssh_config`` is a file for ``ssh -F``, ``""`` for the user's. ``endpoint`` and ``region`` are
-    those of the object storage; ``key_variable`` and ``signing_variable`` name the variables in
-    ``environment`` that hold the keys.
+    ``ssh_config`` is a file for ``ssh -F``; empty for the user's own configuration. ``endpoint``
+    and ``region`` are those of the object storage; ``key_variable`` and ``signing_variable`` name
+    the variables in ``environment`` that hold the keys.
     """
 
     ssh_config: str = ""
@@ -72,16 +72,16 @@ class Access:
 class Place(ABC):
     """A folder on this or another machine, or in object storage.
 
-    Names are relative to it, with ``/`` between their parts. Every method raises PlaceError if the
-    place cannot be reached or refuses.
+    Names are relative to the place, with ``/`` between their parts. Every method raises PlaceError
+    if the place cannot be reached or denies access.
     """
 
     name: str
-    """Its name in messages: its address, without secrets."""
+    """The name of the place in messages: its address, without secrets."""
 
     @abstractmethod
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder of the place; empty if the folder is missing."""
+        """Return the content of a folder of the place; empty if the folder does not exist."""
 
     @abstractmethod
     def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ class Place(ABC):
 
     @abstractmethod
     def write(self, name: str, source: Path) -> None:
-        """Write a file so that it appears at once; an old one is replaced."""
+        """Write a file atomically: it appears complete; an existing file is replaced."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -111,7 +111,7 @@ class Place(ABC):
 def part(place: str, name: str) -> str:
     """Return a file name that a place reported, after checking that it is safe.
 
-    Raises PlaceError for a name that leads elsewhere: nothing from such a place is trusted.
+    Raises PlaceError for a name that leads out of the folder: answers of a place are not trusted.
     """
     if name in ("", ".", "..") or _ODD.search(name):
         raise PlaceError(
@@ -146,4 +146,4 @@ def walk(place: Place, folder: str) -> dict[str, FileEntry]:
 
 
 _DEEPEST = 8
-"""Maximum depth of a walk; experiments have two levels."""
+"""Maximum depth of folders in :func:`walk`; experiments have two levels."""

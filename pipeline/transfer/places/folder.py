@@ -30,7 +30,7 @@ class FolderPlace(Place):
         self._root = root
 
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder; empty if it is missing."""
+        """Return the content of a folder; empty if it does not exist."""
         files, folders = {}, set()
         with (
             self._place_errors(),
@@ -50,7 +50,7 @@ class FolderPlace(Place):
         return Listing(files, frozenset(folders))
 
     def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
-        """Yield the bytes of a file from ``start`` on. Raises ChangedError."""
+        """Yield the bytes of a file from ``start`` on. Raises ChangedError if the file changed."""
         try:
             # The flags refuse links and do not block on a pipe.
             handle = os.open(self._root / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -72,7 +72,7 @@ class FolderPlace(Place):
                 yield data
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file so that it appears at once."""
+        """Write a file atomically: it appears complete or not at all."""
         place = self._root / name
         partial = place.with_name(f"{place.name}.partial")
         with self._place_errors():

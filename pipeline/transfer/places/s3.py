@@ -1,4 +1,4 @@
-"""Object storage (S3) as a place for transfers, as of Hetzner, Ceph, MinIO or Amazon."""
+"""Object storage (S3) as a place for transfers, such as that of Hetzner, Ceph, MinIO or Amazon."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _STATUSES = (
     ("403 Forbidden", "its keys are refused; check their permissions for the bucket"),
     ("404 Not Found", "the bucket, or the file in it, does not exist"),
 )
-"""The meaning of response statuses, as they appear in the error text of the S3 client."""
+"""Explanations of response statuses, by the text of the S3 client's error."""
 
 _RETRIES = 4
-"""Retries of a request that a server fails, with doubling delays."""
+"""Number of retries after a server error; each delay is twice the one before."""
 
 
 class S3Place(Place):
@@ -100,7 +100,7 @@ class S3Place(Place):
         )
 
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder of the bucket; empty if there is nothing."""
+        """Return the content of a folder of the bucket; empty if it does not exist."""
         path = self._key(folder)
         with self._place_errors("cannot be listed"):
             found = obstore.list_with_delimiter(self._store, path or None)
@@ -110,7 +110,7 @@ class S3Place(Place):
         return Listing(files, frozenset(folders))
 
     def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
-        """Yield the bytes of a file from ``start`` on. Raises ChangedError."""
+        """Yield the bytes of a file from ``start`` on. Raises ChangedError if the file changed."""
         for begin in range(start, entry.size, _RANGE):
             end = min(begin + _RANGE, entry.size)
             try:
@@ -130,7 +130,7 @@ class S3Place(Place):
             yield data
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file to the bucket, where it appears at once."""
+        """Write a file to the bucket atomically: it appears complete or not at all."""
         with self._place_errors(f"cannot write {name}"):
             obstore.put(self._store, self._key(name), source, chunk_size=_RANGE, max_concurrency=2)
 

@@ -1,7 +1,7 @@
 """A folder of another machine as a place for transfers, over ssh.
 
-ssh's own files define the login, its key and the right host key; an unknown host is refused. No
-shell runs at the other end.
+The configuration files of ssh define the user, the key and the known host keys; an unknown host is
+refused. No shell runs on the other machine.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SshPlace(Place):
             ) from error
 
     def look(self, folder: str = "") -> Listing:
-        """Return what is in a folder; empty if it is missing."""
+        """Return the content of a folder; empty if it does not exist."""
         files, folders = {}, set()
         try:
             for raw, found in self._sftp.look(self._path(folder)):
@@ -93,7 +93,7 @@ class SshPlace(Place):
         return Listing(files, frozenset(folders))
 
     def read(self, name: str, entry: FileEntry, start: int = 0) -> Iterator[bytes]:
-        """Yield the bytes of a file from ``start`` on. Raises ChangedError."""
+        """Yield the bytes of a file from ``start`` on. Raises ChangedError if the file changed."""
         expected = Attributes(entry.size, int(entry.stamp), 0)
         try:
             yield from self._sftp.read(self._path(name), start, expected)
@@ -105,7 +105,7 @@ class SshPlace(Place):
             raise self._error(error, f"cannot read {name}") from error
 
     def write(self, name: str, source: Path) -> None:
-        """Write a file so that it appears at once."""
+        """Write a file atomically: it appears complete or not at all."""
         partial = self._path(f"{name}.partial")
         with self._place_errors(f"cannot write {name}"), source.open("rb") as file:
             self._make_folders(posixpath.dirname(self._path(name).decode()))

@@ -34,8 +34,8 @@ class Count(Frozen):
 
 
 LONGER = 3
-"""Length of the longer counted run of a step, as a multiple of the shorter run's length. The
-difference between the two runs is what the operations cost."""
+"""The length of the longer counted run of a step, as a multiple of the shorter run's. The
+difference between the instructions of the two runs is the cost of the additional operations."""
 
 
 class Maintain(Frozen):
@@ -45,18 +45,19 @@ class Maintain(Frozen):
 
 
 Command = Load | Warm | Measure | Count
-"""The actions that run a command of the load generator; the target does maintenance."""
+"""The actions that run a command of the load generator. Maintenance is not among them: the target
+does it."""
 
 Action = Load | Warm | Measure | Maintain
-"""One action of a run. Only :class:`Measure` is measured, or in the mode count counted as two
-:class:`Count` of different lengths; the other actions are only timed."""
+"""One action of a run. Only :class:`Measure` yields metrics; in the mode count it is replaced by
+two :class:`Count` of different lengths. The durations of the other actions are recorded."""
 
 
 class Timing(NamedTuple):
-    """How long a command is measured, and how long it may take at most.
+    """How long a command is measured, and the time limit of the whole command.
 
-    Both are maxima in seconds; sampling stops when the command ends. ``usual`` is an estimate for a
-    command that usually ends earlier.
+    Both are maxima in seconds; the measurement ends when the command does. ``usual`` is the
+    expected duration of a command that usually ends earlier.
     """
 
     measured: float
@@ -72,7 +73,8 @@ class Timing(NamedTuple):
 class Family(Protocol):
     """A family of workloads that one load generator runs.
 
-    ``targets`` are the names of the targets that it runs on, ``options`` its own settings.
+    ``targets`` are the names of the targets that the family runs on, ``options`` the settings that
+    only this family has.
     """
 
     name: str
@@ -85,17 +87,17 @@ class Family(Protocol):
         """Return the workload with the named steps or groups of steps.
 
         Raises :class:`UnknownStepError` for an unknown name,
-        :class:`pipeline.workloads.base.options.OptionError` for an unknown setting or a wrong
+        :class:`pipeline.workloads.base.options.OptionError` for an unknown setting or an invalid
         value, and ValueError for a measured time that the load generator does not support.
         """
         ...
 
     def actions(self, workload: Workload) -> tuple[Action, ...]:
-        """Return all parts of a run in order: load, warm-up, steps, maintenance."""
+        """Return all actions of a run in order: load, warm-ups, steps, maintenance."""
         ...
 
     def size(self, workload: Workload) -> str:
-        """Return the clients and the size of the database, in words."""
+        """Return a text with the number of clients and the size of the database."""
         scale = workload.scale
         return (
             f"{plural(scale.clients, 'client')}, "
@@ -103,11 +105,11 @@ class Family(Protocol):
         )
 
     def connections(self, workload: Workload) -> int:
-        """Return how many connections work at once in the busiest step: one for each client."""
+        """Return how many connections are active at once in the busiest step."""
         return workload.scale.clients
 
     def tables(self, workload: Workload) -> tuple[str, ...]:
-        """Return the names of the tables that maintenance works on."""
+        """Return the names of the tables that maintenance processes."""
         return ()
 
     def command(
@@ -119,43 +121,43 @@ class Family(Protocol):
     def explain(self, workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
         """Return the command that prints the query plan of each statement.
 
-        The command executes no statement. :mod:`pipeline.workloads.base.plans` parses its output.
-        By default empty, for a family whose statements have no plans.
+        The command does not execute the statements. :mod:`pipeline.workloads.base.plans` parses its
+        output. By default the command is empty: the family's statements have no plans.
         """
         return ()
 
     def repeatable(self, step: Step) -> bool:
-        """Return whether a step can be repeated at once, because it changes no data.
+        """Return whether a step can be repeated immediately, because it changes no data.
 
         By default no step can.
         """
         return False
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return how many events the shorter of two counted runs of a step executes.
+        """Return how many events the shorter of a step's two counted runs executes.
 
-        An event is the load generator's unit of work, such as a transaction, of one or more
-        operations. By default 0: the step cannot be counted.
+        An event is the load generator's unit of work, such as a transaction, and consists of one or
+        more operations. The default 0 means that the step cannot be counted.
         """
         return 0
 
     def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
-        """Return how many operations a counted run did, from its output."""
+        """Return how many operations a counted run executed, according to its output."""
         return self.parse(step, workload, text).operations
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long a part of a run may take."""
+        """Return the measured time and the time limit of a command."""
         ...
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether measuring has begun, by a line of the load generator's output."""
+        """Return whether a line of the load generator's output says that measuring has begun."""
         ...
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:
         """Parse what the load generator printed about a step.
 
-        Raises ValueError, with a sentence, for incomplete output, and its subclass UnknownStepError
-        for a step that the family does not have.
+        Raises ValueError, with an error message, for incomplete output, and its subclass
+        UnknownStepError for a step that the family does not have.
         """
         ...
 
@@ -165,4 +167,4 @@ class Family(Protocol):
 
 
 class UnknownStepError(ValueError):
-    """A workload family has no step with this name; the text suggests one."""
+    """A workload family has no step with this name; the message suggests a known one."""

@@ -1,7 +1,7 @@
 """The latency histogram of sysbench: its buckets and percentiles.
 
-From src/sb_logger.c of sysbench 1.0.20: 1024 buckets of equal width in the logarithm (1.8 %), with
-centres from 0.001 to 100000 ms.
+From src/sb_logger.c of sysbench 1.0.20: 1024 buckets whose widths are equal on a logarithmic scale
+(1.8 %), with centres from 0.001 to 100000 ms.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def upper_ms(bucket: int) -> float:
 def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ...]:
     """Return how many operations are in each of the published latency buckets.
 
-    A finer bucket that crosses an edge counts as above it.
+    A finer bucket that crosses an edge of a published bucket is counted above the edge.
     """
     counts = [0] * (len(PUBLISHED_EDGES_MS) + 1)
     for upper, count in histogram:
@@ -51,9 +51,10 @@ def published_histogram(histogram: Sequence[tuple[float, int]]) -> tuple[int, ..
 def percentile(histogram: Sequence[tuple[float, int]], q: float, max_ms: float) -> float:
     """Return the latency (ms) that the share ``q`` of operations does not exceed.
 
-    Latencies count as evenly spread in the logarithm within a bucket, so that the result changes
-    smoothly and not in steps of a bucket's width. The topmost bucket ends at ``max_ms``, the
-    largest latency. Raises ValueError for an empty histogram or a ``q`` outside of 0..1.
+    Latencies within a bucket are assumed to be evenly spread on a logarithmic scale, so that the
+    result changes smoothly and not in steps of a bucket's width. The topmost bucket ends at
+    ``max_ms``, the largest latency. Raises ValueError for an empty histogram or a ``q`` outside of
+    0..1.
     """
     held = [(edge, count) for edge, count in histogram if count > 0]
     if not held:

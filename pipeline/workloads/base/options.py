@@ -1,4 +1,4 @@
-"""The settings of a workload family, besides its scale and steps."""
+"""The settings of a workload family, in addition to scale and steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.text.units import parse_duration
 
 
 class OptionError(ValueError):
-    """A workload family has no such setting, or the value is not allowed.
+    """A workload family has no setting of this name, or its value is not allowed.
 
     ``option`` is the name of the setting.
     """
@@ -24,8 +24,8 @@ class OptionError(ValueError):
 class Option(NamedTuple):
     """A setting of a workload family; ``read`` checks and converts its value.
 
-    ``quick`` is False for a setting that depends on the scale. --quick has its own scale and drops
-    such settings.
+    ``quick`` is False for a setting that depends on the scale: --quick uses a smaller scale and
+    ignores such settings.
     """
 
     name: str
@@ -50,7 +50,7 @@ def checked(options: Mapping[str, OptionValue], known: Sequence[Option]) -> dict
 
 
 def whole_number(least: int) -> Callable[[OptionValue], OptionValue]:
-    """Return a function that reads a whole number of at least ``least``."""
+    """Return a function that checks that a value is a whole number of at least ``least``."""
 
     def read(written: OptionValue) -> OptionValue:
         if isinstance(written, bool) or not isinstance(written, int) or written < least:
@@ -74,11 +74,11 @@ def duration(written: OptionValue) -> OptionValue:
 
 
 def one_of(*choices: str) -> Callable[[OptionValue], OptionValue]:
-    """Return a function that reads one of the given words."""
+    """Return a function that checks that a value is one of the given words."""
 
     def read(written: OptionValue) -> OptionValue:
         if written not in choices:
-            raise ValueError(f"there is no {written!r}; {did_you_mean(str(written), choices)}")
+            raise ValueError(f"{written!r} is not valid; {did_you_mean(str(written), choices)}")
         return written
 
     return read

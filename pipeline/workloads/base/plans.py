@@ -1,7 +1,6 @@
 """Read query plans of all DBMSs, in a form in which two runs can be compared.
 
-A run keeps the DBMS's answers unchanged. When they are read, this module decides which parts are
-the plan.
+Bundles have the output of the DBMS unchanged. This module extracts the plans when they are read.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ _ROW = "nightshift plan-row "
 
 _MYSQL_10 = ("id", "select_type", "table", "type", "possible_keys", "key", "key_len", "ref")
 _MYSQL_12 = ("id", "select_type", "table", "partitions", *_MYSQL_10[3:])
-"""Columns of EXPLAIN before ``rows``: first of MariaDB and of MySQL before 5.7, then of MySQL since
-5.7."""
+"""The columns of EXPLAIN before ``rows``: ``_MYSQL_10`` in MariaDB and in MySQL before 5.7,
+``_MYSQL_12`` in MySQL since 5.7."""
 
 
 def read_plans(text: str) -> dict[str, dict[str, str]]:
     """Return the query plan of each statement by step, without parts that differ in every run.
 
     Numbers and texts of conditions, table numbers and row estimates are removed, so that equal
-    plans are equal texts. The plans were printed without costs.
+    plans are equal texts. The plans do not contain costs.
     """
     plans: dict[str, dict[str, str]] = {}
     form: Callable[[Sequence[str]], str] = _last

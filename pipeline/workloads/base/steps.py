@@ -22,7 +22,7 @@ class NamedStep(Protocol):
 
     @property
     def group(self) -> str:
-        """The group of steps with which it is published."""
+        """The group of steps to which the step belongs in the published reports."""
         ...
 
 
@@ -53,7 +53,7 @@ class StepNames(Generic[S]):
         return self._full[name]
 
     def matching(self, name: str) -> tuple[S, ...]:
-        """Return the steps that a name or group means."""
+        """Return the steps that have ``name`` as full name, as short name or as group."""
         if name in self._full:
             return (self._full[name],)
         if name in self._aliases:
@@ -61,6 +61,6 @@ class StepNames(Generic[S]):
         raise UnknownStepError(f"there is no step {name!r}; {did_you_mean(name, self._aliases)}")
 
     def select(self, names: Iterable[str]) -> tuple[S, ...]:
-        """Return all steps that some names or groups mean, each once."""
+        """Return all steps that match some names or groups, each once, in the order of a run."""
         chosen = {step.name for name in names for step in self.matching(name)}
         return tuple(step for step in self._steps if step.name in chosen)

@@ -1,4 +1,4 @@
-"""What all workload families run by sysbench share: connection, version, rest."""
+"""What all workload families run by sysbench share: connection, version, rest after writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEASURING = "Threads started!"
 """The line that sysbench prints when all threads are warm and the clock starts."""
 
 SLOWEST_LOAD = 1000.0
-"""Rows per second that even a slow machine loads."""
+"""Rows per second that even a slow machine loads, for time limits."""
 
 
 def connection_options(connection: Connection) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def sysbench_version() -> dict[str, str]:
 
 
 def scripts_version(scripts: Path) -> str:
-    """Return a digest of a family's scripts, because other scripts measure something else."""
+    """Return a digest of a family's scripts; runs with other scripts are not comparable."""
     content = hashlib.sha256()
     for root in (scripts, SHARED_SCRIPTS):
         for path in sorted(root.rglob("*.lua")):

@@ -27,7 +27,7 @@ class Tally(NamedTuple):
     """The total of one kind of work in a step, as inserts.
 
     ``timeline`` is pairs of seconds since the start and operations per second since the previous
-    entry. ``histogram`` counts events; an event may be many operations.
+    entry. ``histogram`` counts events; an event may consist of many operations.
     """
 
     events: int
@@ -46,9 +46,9 @@ class Tally(NamedTuple):
 
 
 def read_tallies(text: str) -> dict[str, Tally]:
-    """Return the total of each kind of work by name.
+    """Return the totals of each kind of work, by the name of the kind.
 
-    Raises ValueError, in one sentence, for incomplete output.
+    Raises ValueError, with an error message, for incomplete output.
     """
     found = {
         kind: Tally(

@@ -12,11 +12,11 @@ RANGE: Final = "range queries"
 POINT: Final = "point queries"
 
 WRITER_BYTES: Final = 2 << 20
-"""Bytes per second that the writer beside a step's queries writes, as published."""
+"""Bytes per second that a step's background writer writes, as published."""
 
 SHUFFLED = 10
-"""One in this many rows is overwritten before the queries, as published (overwritesome): after a
-load in key order, the LSM tree has only its last level."""
+"""One in this many rows is overwritten before the read steps, as in the published overwritesome:
+otherwise, after a load in key order, the LSM tree has only its last level."""
 
 # The published scripts' options for all steps but the load. Nothing is merged.
 _RUN = ("--sync=false", "--merge_operator=put")
@@ -30,9 +30,10 @@ class DbBenchStep(NamedTuple):
     ``benchmark`` is db_bench's name for the step, which runs with ``options``. A step that
     ``loads`` writes every row once, from one thread, into a new database. The others run for a
     fixed time on the existing one. For a step with a ``writer``, db_bench starts an additional
-    thread, its first, which writes and is not counted. The work of the writer depends on time, so
-    the mode count runs ``alone`` instead, the same benchmark without the writer. The options are
-    those of benchmark.sh in RocksDB's tools/, as benchmark_compare.sh calls it.
+    thread (its first one), which writes and whose operations are not counted. The work of the
+    writer depends on time, so the mode count runs ``alone`` instead: the same benchmark without the
+    writer. The options are those of benchmark.sh in RocksDB's tools/, as benchmark_compare.sh calls
+    it.
     """
 
     name: str
@@ -94,7 +95,7 @@ step_named: Final = _NAMES.named
 
 
 def select(names: Iterable[str]) -> tuple[DbBenchStep, ...]:
-    """Return the db_bench steps that some names mean, in the order of a run.
+    """Return the db_bench steps that match some names, in the order of a run.
 
     The first step is always included: it creates the database. Raises UnknownStepError for an
     unknown name.

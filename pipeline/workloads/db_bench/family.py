@@ -41,10 +41,10 @@ VALUE_BYTES = 400
 """The published size of a row."""
 
 SLOWEST_LOAD = 1000.0
-"""Rows per second that even a slow machine loads."""
+"""Rows per second that even a slow machine loads, for time limits."""
 
 _USUAL_LOAD = 300_000.0
-"""Rows per second that one unhindered thread loads."""
+"""Rows per second that one thread usually loads, for expected durations."""
 
 _GREETING = "Date:"
 """The beginning of the line that db_bench prints as soon as the database is open."""
@@ -80,8 +80,8 @@ class DbBench(Family):
 
     There are no tables and no statements. Every step writes, even a step with reads, so no step can
     be repeated at once. Every step opens the database anew, so that its block cache is empty at
-    first. Operations during the warm-up, in whole seconds, do not count, except in the histogram,
-    which db_bench fills from the start.
+    first. Operations during the warm-up, in whole seconds, are not counted, except in the
+    histogram, which db_bench fills from the start.
     """
 
     name = "db_bench"
@@ -93,8 +93,8 @@ class DbBench(Family):
     ) -> Workload:
         """Return a db_bench workload with the named steps, in published order.
 
-        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
-        for a measured time that db_bench does not support.
+        Raises UnknownStepError for an unknown name, OptionError for an invalid option, and
+        ValueError for a measured time that db_bench does not support.
         """
         check_whole_seconds("db_bench", scale.measure)
         return Workload(
@@ -107,13 +107,14 @@ class DbBench(Family):
         )
 
     def size(self, workload: Workload) -> str:
-        """Return the clients and the keys of the database, in words."""
+        """Return a text with the number of clients and the number of keys."""
         return f"{plural(workload.scale.clients, 'client')}, {workload.scale.rows:,} keys"
 
     def connections(self, workload: Workload) -> int:
         """Return the threads of the busiest step: the clients and, beside reads, a writer.
 
-        A run of only some steps is placed as one of all.
+        A run of some steps gets the same number as a run of all, so that both have the same
+        placement.
         """
         return workload.scale.clients + 1
 
@@ -153,13 +154,13 @@ class DbBench(Family):
         )
 
     def counted_events(self, step: Step, workload: Workload) -> int:
-        """Return how many operations the shorter counted run of a db_bench step does."""
+        """Return how many operations the shorter counted run of a db_bench step executes."""
         if step_named(step.name).loads:
             return max(workload.scale.rows // LONGER, 1)
         return _COUNTED_EVENTS
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long a part of a db_bench run may take."""
+        """Return the measured time and the time limit of a db_bench command."""
         scale = workload.scale
         if _spec(action).loads or isinstance(action, Warm):
             longest = scale.rows / SLOWEST_LOAD
@@ -167,7 +168,7 @@ class DbBench(Family):
         return Timing(measured=scale.measure, limit=_warmup(scale) + scale.measure)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether db_bench has begun to measure, by a line of its output."""
+        """Return whether a line of db_bench's output says that measuring has begun."""
         spec = _spec(action)
         warmup = _warmup(workload.scale)
         if spec.loads or not warmup:
@@ -184,7 +185,7 @@ class DbBench(Family):
         threads = 1 if spec.loads else workload.scale.clients
         operations, seconds = _warmed(reports, warmup, threads)
         if operations >= result.operations or seconds >= result.seconds:
-            raise ValueError(f"the warm-up took all of {step.name}; measure for longer")
+            raise ValueError(f"the warm-up took the whole time of {step.name}; measure for longer")
         histogram = result.histogram
         return StepOutput(
             operations=result.operations - operations,
@@ -200,7 +201,7 @@ class DbBench(Family):
         )
 
     def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
-        """Return how many operations a counted db_bench run did."""
+        """Return how many operations a counted db_bench run executed."""
         del workload
         spec = step_named(step.name)
         return float(read_result(text, spec.alone or spec.benchmark).operations)
@@ -230,7 +231,7 @@ def _warmup(scale: Scale) -> int:
 
 
 def _counts(spec: DbBenchStep, report: Report) -> bool:
-    """Return whether a thread of db_bench does the measured work."""
+    """Return whether the thread of a report does measured work, so is not the writer."""
     return not (spec.writer and report.thread == 0)
 
 
@@ -238,7 +239,8 @@ def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, 
     """Return the operations and seconds that belong to the warm-up of db_bench.
 
     A thread's warm-up ends with its first report after ``warmup`` seconds. A thread without such a
-    report was stalled, and all its operations count. The seconds are the mean of all threads.
+    report was stalled, and all its operations are measured. The returned seconds are the mean of
+    all threads.
     """
     if not warmup:
         return 0, 0.0
@@ -253,8 +255,8 @@ def _warmed(reports: Sequence[Report], warmup: int, threads: int) -> tuple[int, 
 def _timeline(reports: Sequence[Report], warmup: int, threads: int) -> tuple[TimePoint, ...]:
     """Return the throughput of all db_bench threads in each second after the warm-up.
 
-    A thread reports after its next thousand operations once a second is over, so reports of slow
-    threads are further apart. The throughput between two reports counts as even.
+    When a second has passed, a thread reports after its next thousand operations, so reports of
+    slow threads are further apart. The throughput between two reports is assumed to be constant.
     """
     by_thread: dict[int, list[Report]] = {}
     for report in reports:

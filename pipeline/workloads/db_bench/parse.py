@@ -1,4 +1,4 @@
-"""Parse what db_bench prints: results, histograms and reports in between."""
+"""Parse the output of db_bench: results, histograms and intermediate reports."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _REPORT = re.compile(
 )
 
 _MS = 1e-3
-"""Milliseconds in a microsecond."""
+"""Milliseconds per microsecond."""
 
 
 class Report(NamedTuple):
-    """What a thread of db_bench has done so far, counted from its start."""
+    """The operations and seconds of a db_bench thread since its start."""
 
     thread: int
     operations: int
@@ -54,10 +54,10 @@ class Histogram(NamedTuple):
     buckets: tuple[Bucket, ...]
 
     def percentile(self, q: float) -> float:
-        """Return the response time (us) that the share ``q`` does not exceed.
+        """Return the response time (us) that the share ``q`` of operations does not exceed.
 
-        Times within a bucket count as evenly spread. The answer lies between the shortest and the
-        longest time.
+        Times within a bucket are assumed to be evenly spread. The result lies between the shortest
+        and the longest time.
         """
         wanted, before = q * self.events, 0
         for low, high, events in self.buckets:
@@ -82,7 +82,7 @@ class BenchmarkResult(NamedTuple):
 
 
 def read_report(line: str) -> Report | None:
-    """Parse a report on a line of db_bench; None if the line is something else."""
+    """Parse an intermediate report on a line of output; None if the line is something else."""
     if not (found := _REPORT.match(line)):
         return None
     thread, operations, seconds = found.groups()
@@ -93,7 +93,9 @@ def read_result(text: str, benchmark: str) -> BenchmarkResult:
     """Parse the result of one db_bench benchmark. Raises ValueError if it is incomplete."""
     results = [match for match in _RESULT.finditer(text) if match["name"] == benchmark]
     if len(results) != 1:
-        raise ValueError(f"db_bench printed {len(results) or 'no'} results of {benchmark}")
+        raise ValueError(
+            f"db_bench printed {len(results) or 'no'} results of {benchmark}, but one is expected"
+        )
     result = results[0]
     histogram = _histogram(text[result.end() :])
     # Before 7.0 it printed only the rate; the histogram counts every operation.

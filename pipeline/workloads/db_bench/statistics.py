@@ -1,7 +1,7 @@
 """Parse RocksDB's statistics of a step, which db_bench prints with ``stats``.
 
 Names and formulas are those of report.tsv, which RocksDB's tools/benchmark.sh writes. All counts
-begin when the database is opened, which every step does.
+begin when the database is opened, so each step has its own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _FIGURES: Final = {
     "c_rgb": rf"^Cumulative compaction: .* {_NUMBER} GB read,",
     "stall%": rf"^Cumulative stall: .* {_NUMBER} percent",
 }
-"""Patterns of the lines with a final value, by metric; the lines are the same in all releases."""
+"""The patterns of lines with totals, by metric; these lines are the same in all releases."""
 
 _SIZE: Final = rf"{_NUMBER} ([KMGT]B)"
 _INGEST: Final = re.compile(rf"^Cumulative writes: .*ingest: {_SIZE},", re.MULTILINE)
 _SUMS: Final = {"c_wsecs": "Comp(sec)", "c_csecs": "CompMergeCPU(sec)"}
-"""Columns of the table of levels, by metric. The row for all levels has their sum."""
+"""The columns of the table of levels, by metric; the values are in the row for all levels."""
 _LEVELS: Final = re.compile(r"^(Level +Files.*)\n(?:.*\n)*?( Sum .*)$", re.MULTILINE)
 _PENDING: Final = re.compile(r"^Estimated pending compaction bytes: (\d+)$", re.MULTILINE)
 _STALLS: Final = re.compile(r"^(?:Stalls\(count\)|Write Stall \(count\)): (.*)$", re.MULTILINE)
@@ -34,7 +34,7 @@ _LEAST_FLUSH: Final = 0.1
 
 
 def read_statistics(text: str) -> dict[str, float]:
-    """Return RocksDB's statistics of a step as metrics; none for output without statistics."""
+    """Return RocksDB's statistics of a step as metrics; empty for output without statistics."""
     values = {
         name: float(found[1])
         for name, pattern in _FIGURES.items()
@@ -67,8 +67,8 @@ def _levels(text: str) -> dict[str, float]:
 def _stalls(text: str) -> Iterator[int]:
     """Yield how many writes RocksDB slowed or stopped, by reason.
 
-    Counts during compaction are left out, because other counts include them. New releases also
-    print totals, which are used instead.
+    Counts of stalls during compaction are left out, because other counts include them. If a release
+    also prints totals, only these are used.
     """
     for line in _STALLS.findall(text):
         old = re.findall(r"(\d+) (?:level0_(?:slowdown|numfiles)|\w+ for \w+|memtable_\w+),", line)

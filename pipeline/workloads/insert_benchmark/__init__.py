@@ -1,1 +1,1 @@
-"""The workload family Insert Benchmark: inserts beside queries."""
+"""The workload family Insert Benchmark: inserts, and queries during inserts."""

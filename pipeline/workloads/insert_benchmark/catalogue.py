@@ -17,16 +17,16 @@ INDEXES: Final = "indexes"
 QUERIES: Final = "queries"
 
 SECONDARY_INDEXES: Final = 3
-"""Secondary indexes of each table; l.x creates them."""
+"""Number of secondary indexes of each table, which the step l.x creates."""
 
 
 class InsertBenchmarkStep(NamedTuple):
     """One step of the Insert Benchmark.
 
-    ``kinds`` are the kinds of work that each client has a connection for; the first one is
-    measured. ``commit`` is the number of rows of a transaction. ``rate`` is the number of rows that
-    a client inserts, and deletes, per second beside its queries; 0 means that the step runs at full
-    speed, without queries.
+    ``kinds`` are the kinds of work; each client has a connection for each, and the first kind is
+    measured. ``commit`` is the number of rows per transaction. ``rate`` is the number of rows that
+    a client inserts, and also deletes, per second during its queries; 0 means that the step runs at
+    full speed, without queries.
     """
 
     name: str
@@ -42,7 +42,7 @@ class InsertBenchmarkStep(NamedTuple):
 
     @property
     def queries(self) -> bool:
-        """Whether the step queries for a fixed time, instead of processing a number of rows."""
+        """Whether the step runs queries for a fixed time, instead of loading a number of rows."""
         return self.measured == QUERIES
 
     @property
@@ -74,7 +74,7 @@ step_named: Final = _NAMES.named
 
 
 def select(names: Iterable[str]) -> tuple[InsertBenchmarkStep, ...]:
-    """Return the Insert Benchmark steps that some names mean, in the order of a run.
+    """Return the Insert Benchmark steps that match some names, in the order of a run.
 
     Each step includes the load steps before it, which determine the state of the table and its
     indexes. Raises UnknownStepError for an unknown name.

@@ -30,23 +30,23 @@ from pipeline.workloads.insert_benchmark.parse import read_output
 SCRIPTS = Path(__file__).parent / "lua"
 
 _SLOWEST = 100.0
-"""Rows per second that even a slow machine inserts into a table with all its indexes."""
+"""Rows per second that even a slow machine inserts into an indexed table, for time limits."""
 
 _USUAL = 10_000.0
-"""Rows per second that an unhindered client inserts."""
+"""Rows per second that a client usually inserts, for expected durations."""
 
 _PUBLISHED_ROWS = 30_000_000
 """Rows of one table at the smallest published scale."""
 
 _ROWS_OPTIONS = {"l.i1": ("rows_i1", 40_000_000), "l.i2": ("rows_i2", 10_000_000)}
-"""The steps that load after l.x: the setting for their rows, and the rows for each client at the
-smallest published scale."""
+"""The load steps after l.x: for each the name of the setting with its number of rows, and the
+number of rows per client at the smallest published scale."""
 
 
 class InsertBenchmark(Family):
     """The workload family Insert Benchmark, run by sysbench.
 
-    Every client has its own table, and in each step a connection for each kind of work.
+    Every client has its own table. In each step it has a connection for each kind of work.
     """
 
     name = "insert_benchmark"
@@ -61,8 +61,8 @@ class InsertBenchmark(Family):
     ) -> Workload:
         """Return an Insert Benchmark with the named steps, in published order.
 
-        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
-        for a measured time that sysbench does not support.
+        Raises UnknownStepError for an unknown name, OptionError for an invalid option, and
+        ValueError for a measured time that sysbench does not support.
         """
         check_whole_seconds("sysbench", scale.measure)
         return Workload(
@@ -92,7 +92,8 @@ class InsertBenchmark(Family):
     def connections(self, workload: Workload) -> int:
         """Return the connections of the busiest step: one for each kind of work of each client.
 
-        A run of only some steps is placed as one of all.
+        A run of some steps gets the same number as a run of all, so that both have the same
+        placement.
         """
         return workload.scale.clients * max(len(step.kinds) for step in catalogue.STEPS)
 
@@ -148,7 +149,7 @@ class InsertBenchmark(Family):
         )
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long a part of a run may take."""
+        """Return the measured time and the time limit of a command."""
         scale = workload.scale
         if isinstance(action, Load):
             return Timing(measured=0.0, limit=scale.clients)
@@ -160,7 +161,7 @@ class InsertBenchmark(Family):
         return Timing(measured=longest, limit=longest, usual=rows / _USUAL)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether sysbench has begun to measure, by a line of its output."""
+        """Return whether a line of sysbench's output says that measuring has begun."""
         del action, workload
         return line.startswith(MEASURING)
 

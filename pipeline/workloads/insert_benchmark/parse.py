@@ -17,7 +17,8 @@ from pipeline.workloads.insert_benchmark.catalogue import (
 def read_output(text: str, spec: InsertBenchmarkStep, scale: Scale) -> StepOutput:
     """Parse the output of a step of the Insert Benchmark.
 
-    Raises ValueError, in one sentence, for incomplete output, and for a step without any event.
+    Raises ValueError, with an error message, for incomplete output, and for a step without any
+    event.
     """
     tallies = read_tallies(text)
     missing = [kind for kind in spec.kinds if kind not in tallies]
@@ -45,7 +46,7 @@ def read_output(text: str, spec: InsertBenchmarkStep, scale: Scale) -> StepOutpu
 def _background(
     tallies: Mapping[str, Tally], spec: InsertBenchmarkStep, clients: int
 ) -> dict[str, Background]:
-    """Return the actual rates of the background work of a step."""
+    """Return the actual and target rates of a step's background work, by kind of work."""
     return {
         kind: Background(
             achieved=tallies[kind].per_second,
@@ -56,7 +57,7 @@ def _background(
 
 
 def _responses_beside(tallies: Mapping[str, Tally], spec: InsertBenchmarkStep) -> dict[str, float]:
-    """Return the response times of background work, in milliseconds."""
+    """Return response times of the background work (p99 and maximum, in ms), by metric."""
     done = {kind: tallies[kind] for kind in spec.kinds[1:] if tallies[kind].events}
     return {
         f"{kind}_{name}": latencies(tally.histogram, tally.average_ms, tally.max_ms)[name]

@@ -14,7 +14,7 @@ AGGREGATE: Final = "range queries with aggregation"
 WRITE: Final = "writes"
 
 GROUPS: Final = (POINT, RANGE, AGGREGATE, WRITE)
-"""The groups, named and ordered as in the published tables."""
+"""The groups of steps, named and ordered as in the published tables."""
 
 
 class Unit(StrEnum):
@@ -25,7 +25,7 @@ class Unit(StrEnum):
 
 
 class Phase(StrEnum):
-    """In which part of a run a sysbench step is executed."""
+    """The part of a run in which a sysbench step is executed."""
 
     BEFORE_MAINTENANCE = "before maintenance"
     AFTER_MAINTENANCE = "after maintenance"
@@ -69,7 +69,7 @@ class Microbenchmark:
         return max(2, min(_COUNTED_EVENTS, _COUNTED_ROWS // rows))
 
     def operations_per_event(self, table_size: int) -> int:
-        """Return how many operations one sysbench event is.
+        """Return the number of operations in one sysbench event.
 
         An event of a step that counts rows reads one whole table.
         """
@@ -78,9 +78,9 @@ class Microbenchmark:
 
 _COUNTED_EVENTS = 500
 _COUNTED_ROWS = 10_000
-"""The most events of a counted run, and roughly the most rows that they read. These are enough that
-differences in the cost of connecting are below a ten-thousandth of the count; they take a second or
-two under callgrind."""
+"""Maximum number of events of a counted run, and roughly of rows that they read. With so many,
+differences in the cost of connecting are below a ten-thousandth of the count, and a run takes a
+second or two under callgrind."""
 
 _ONE_ROW = frozenset(
     {
@@ -93,7 +93,7 @@ _ONE_ROW = frozenset(
         "insert",
     }
 )
-"""Steps whose events touch one row, whatever the range."""
+"""Steps whose events access one row, whatever ``range`` is."""
 
 _TRANSACTION = 2  # BEGIN and COMMIT
 _POINT_SELECTS = 10
@@ -159,7 +159,7 @@ STEPS: Final[tuple[Microbenchmark, ...]] = (
     ),
     *_steps(WRITE, Phase.LAST, ("delete", 100, 1), ("insert", 100, 1)),
 )
-"""All steps, in the order of one run. The steps of :attr:`Phase.LAST` change the tables' size."""
+"""All steps, in the order of a run. The steps of :attr:`Phase.LAST` change the tables' sizes."""
 
 WARMUPS: Final = ("point-query_range=100", "scan_range=100")
 """Names of the steps that run unmeasured right after the load."""

@@ -35,7 +35,7 @@ _PUBLISHED_ROWS = 50_000_000
 """Rows of all tables together at the smallest published scale."""
 
 _ONCE, _AFTER_EVERY_STEP = "once", "after every step"
-"""The time of maintenance: after all writes but the last two steps, or after each write step."""
+"""When maintenance runs: after all write steps but the last two, or after each write step."""
 
 
 def _whole_seconds(seconds: OptionValue) -> OptionValue:
@@ -51,13 +51,13 @@ class Sysbench(Family):
     options: tuple[Option, ...] = (
         Option(
             "measure_writes",
-            "measured time of the write steps; that of all steps if not set",
+            "measured time of the write steps; by default that of all steps",
             lambda written: _whole_seconds(duration(written)),
             quick=False,
         ),
         Option(
             "maintain",
-            f'when maintenance is done: "{_ONCE}", between writes and reads, or '
+            f'when maintenance runs: "{_ONCE}", between the write steps and the read steps, or '
             f'"{_AFTER_EVERY_STEP}" that writes',
             one_of(_ONCE, _AFTER_EVERY_STEP),
         ),
@@ -68,8 +68,8 @@ class Sysbench(Family):
     ) -> Workload:
         """Return a sysbench workload with the named steps, in published order.
 
-        Raises UnknownStepError for an unknown name, OptionError for a wrong option, and ValueError
-        for a measured time that sysbench does not support.
+        Raises UnknownStepError for an unknown name, OptionError for an invalid option, and
+        ValueError for a measured time that sysbench does not support.
         """
         check_whole_seconds("sysbench", scale.measure)
         return Workload(
@@ -84,7 +84,7 @@ class Sysbench(Family):
     def actions(self, workload: Workload) -> tuple[Action, ...]:
         """Return the parts of a run: load, warm-ups, steps, maintenance after the writes.
 
-        Maintenance runs even without a write step, because the load defers work, too.
+        Maintenance runs even if there is no write step, because the load also defers work.
         """
         rows = workload.scale.tables * workload.scale.rows
         maintain = Maintain(rest=rest_after_writes(rows, _PUBLISHED_ROWS))
@@ -114,8 +114,10 @@ class Sysbench(Family):
     ) -> tuple[str, ...]:
         """Return the sysbench command of a part of a run.
 
-        A warm-up is the step's own warm-up, followed by one event of each client. For a step that
-        reads whole tables, only the event runs: one scan reads every row.
+        The command of a warm-up runs the step without measuring for the warm-up time of the scale,
+        then one event of each client. In the mode count, and for a step that reads whole tables, it
+        runs only these events: warming up for a time would change the counts, and one scan reads
+        every row.
         """
         scale = workload.scale
         base = (
@@ -178,7 +180,7 @@ class Sysbench(Family):
         return catalogue.step_named(step.name).counted_events
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long a part of a sysbench run may take."""
+        """Return the measured time and the time limit of a sysbench command."""
         scale = workload.scale
         measured = _measured(action, workload)
         limit = measured + scale.warmup
@@ -187,7 +189,7 @@ class Sysbench(Family):
         return Timing(measured=measured, limit=limit)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether sysbench has begun to measure, by a line of its output."""
+        """Return whether a line of sysbench's output says that measuring has begun."""
         del action, workload
         return line.startswith(MEASURING)
 
@@ -218,7 +220,7 @@ def _length(action: Warm | Measure | Count, workload: Workload) -> tuple[str, st
 
 
 def _measured(action: Command, workload: Workload) -> float:
-    """Return for how many seconds a part of a run is measured."""
+    """Return the measured time of a command in seconds."""
     if isinstance(action, Measure) and action.step.group == catalogue.WRITE:
         return float(workload.options.get("measure_writes", workload.scale.measure))
     return workload.scale.measure

@@ -1,8 +1,9 @@
 """Parse what sysbench prints about a step.
 
 The scripts print lines that begin with ``nightshift`` (``lua/report.lua``) among sysbench's own.
-Only those and sysbench's latency histogram are parsed. Throughput is the events times the
-statements of an event: sysbench's query counters include the warm-up, its events do not.
+Only these lines and sysbench's latency histogram are parsed. Throughput is computed from the events
+and the statements of an event, because sysbench's query counters include the warm-up, and its event
+counters do not.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ _FATAL: Final = re.compile(r"^FATAL: (.+)$", re.MULTILINE)
 def parse_output(text: str, spec: Microbenchmark, table_size: int) -> StepOutput:
     """Parse the output of sysbench for one step.
 
-    Latencies are of events; a transaction is one event. Latencies of the timeline are at sysbench's
-    ``--percentile``. The time after the last full interval is not in the timeline. Errors are
-    events that the server made the client repeat, warm-up excluded.
+    Latencies are those of events; a transaction is one event. Latencies in the timeline are at the
+    percentile of sysbench's ``--percentile``. The timeline ends with the last full interval. Errors
+    are events that the client had to repeat because of an error of the server, without those of the
+    warm-up.
 
-    Raises ValueError, in one sentence, for incomplete output: sysbench failed or was killed, no
-    event ended, or lines are missing.
+    Raises ValueError, with an error message, for incomplete output: sysbench failed or was killed,
+    no event was completed, or lines are missing.
     """
     total = _TOTAL.search(text)
     if total is None:
@@ -90,15 +92,18 @@ def _histogram(text: str) -> Histogram:
 
     sysbench prints the centre of a bucket with three decimals, so that several buckets below 0.03
     ms share a label. They are printed in order. If a label has as many lines as buckets, each
-    line's bucket is known. If it has fewer (in the tails), the middle buckets are taken; the error
-    is below the label's own rounding.
+    line's bucket is known. If it has fewer (in the tails), the middle buckets are assumed; the
+    error is smaller than the rounding of the label.
     """
     printed = _BUCKET.findall(text)
     uppers: list[float] = []
     for label, lines in Counter(label for label, _ in printed).items():
         edges = _edges_by_label().get(label, [])
         if lines > len(edges):
-            raise ValueError(f"sysbench has no {lines} histogram buckets at {label} ms")
+            raise ValueError(
+                f"sysbench's output is invalid: it has {lines} histogram lines for {label} ms, "
+                "more than there are buckets"
+            )
         first = (len(edges) - lines) // 2
         uppers += edges[first : first + lines]
     return tuple(zip(uppers, (int(count) for _, count in printed), strict=True))

@@ -39,10 +39,10 @@ TABLES = (
 
 
 class _Driver(Protocol):
-    """What runs the transactions of tproc-c: sysbench or HammerDB."""
+    """A load generator that runs tproc-c: sysbench or HammerDB."""
 
     def identity(self) -> str:
-        """Return a digest of the driver's scripts, because other scripts measure something else."""
+        """Return a digest of the driver's scripts; runs with other scripts are not comparable."""
         ...
 
     def command(
@@ -56,11 +56,11 @@ class _Driver(Protocol):
         ...
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long the command of the driver may take."""
+        """Return the measured time and the time limit of a command of the driver."""
         ...
 
     def started(self, line: str) -> bool:
-        """Return whether the driver has begun to measure, by a line of its output."""
+        """Return whether a line of the driver's output says that measuring has begun."""
         ...
 
     def parse(self, text: str, workload: Workload) -> StepOutput:
@@ -74,9 +74,9 @@ _DRIVERS: dict[str, _Driver] = {SYSBENCH: sysbench, HAMMERDB: hammerdb}
 class TprocC(Family):
     """The workload family tproc-c: TPC-C without keying and think times.
 
-    The warm-up of the scale is the ramp-up. Tables and rows of the scale are ignored, because the
-    options set the size of the database. The figures are NOPM, the new orders per minute committed
-    in the measured time, and TPM, all transactions per minute.
+    The warm-up time of the scale is TPC-C's ramp-up time. Tables and rows of the scale are ignored,
+    because the options set the size of the database. The results are NOPM, the new orders per
+    minute committed in the measured time, and TPM, all transactions per minute.
     """
 
     name = "tproc-c"
@@ -88,8 +88,8 @@ class TprocC(Family):
     ) -> Workload:
         """Return the tproc-c workload, which has one step.
 
-        Raises UnknownStepError for any other step, OptionError for a wrong option, and ValueError
-        for a measured time that sysbench does not support.
+        Raises UnknownStepError for any other step, OptionError for an invalid option, and
+        ValueError for a measured time that sysbench does not support.
         """
         check_whole_seconds("tproc-c", scale.measure)
         for step in steps:
@@ -108,7 +108,7 @@ class TprocC(Family):
         )
 
     def size(self, workload: Workload) -> str:
-        """Return the virtual users and the warehouses, in words."""
+        """Return a text with the numbers of virtual users and warehouses."""
         users, warehouses = workload.scale.clients, settings(workload).warehouses
         return f"{plural(users, 'virtual user')}, {plural(warehouses, 'warehouse')}"
 
@@ -134,11 +134,11 @@ class TprocC(Family):
         return _driver(workload).explain(workload, connection, seed)
 
     def timing(self, action: Command, workload: Workload) -> Timing:
-        """Return how long a part of a tproc-c run may take."""
+        """Return the measured time and the time limit of a command of tproc-c."""
         return _driver(workload).timing(action, workload)
 
     def started(self, line: str, action: Command, workload: Workload) -> bool:
-        """Return whether tproc-c has begun to measure, by a line of output."""
+        """Return whether a line of output says that measuring has begun."""
         return _driver(workload).started(line)
 
     def parse(self, step: Step, workload: Workload, text: str) -> StepOutput:

@@ -1,7 +1,7 @@
 """Run tproc-c with HammerDB, if it is installed.
 
 The scripts in ``tcl/`` run in HammerDB 4.0 and later. They use its MySQL driver for MariaDB, too.
-HammerDB only has whole minutes, so times are rounded up.
+HammerDB supports only whole minutes, so times are rounded up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCRIPTS: Final = Path(__file__).parent / "tcl"
 _PROGRAM: Final = "hammerdbcli"
 
 _PARTITIONED: Final = 200
-"""Warehouses from which HammerDB recommends partitioning."""
+"""The number of warehouses from which HammerDB recommends partitioned tables."""
 
 _MEASURING: Final = "Rampup complete, Taking start"
 _RESULT: Final = re.compile(
@@ -47,7 +47,7 @@ def command(
 ) -> tuple[str, ...]:
     """Return the HammerDB command that loads the tables or runs the transactions.
 
-    HammerDB finds its parts relative to its working directory. Raises UserError if it is not
+    HammerDB finds its files relative to its working directory. Raises UserError if HammerDB is not
     installed.
     """
     # HammerDB seeds its random numbers from the clock.
@@ -92,13 +92,13 @@ def command(
 
 
 def explain(workload: Workload, connection: Connection, seed: int) -> tuple[str, ...]:
-    """Return nothing, because the statements are in HammerDB's own procedures."""
+    """Return nothing, because the statements are inside HammerDB's stored procedures."""
     del workload, connection, seed
     return ()
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return how long HammerDB may take to load or to run."""
+    """Return the measured time and the time limit of a HammerDB command."""
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=settings(workload).rows / SLOWEST_LOAD)
     scale = workload.scale
@@ -107,14 +107,14 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Return whether HammerDB has begun to measure, by a line of its output."""
+    """Return whether a line of HammerDB's output says that measuring has begun."""
     return _MEASURING in line
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
-    """Parse the output of HammerDB, which has no response times.
+    """Parse the output of HammerDB, which does not report response times.
 
-    Raises ValueError, in a sentence, if it has no result or a virtual user failed.
+    Raises ValueError, with an error message, if there is no result or a virtual user failed.
     """
     result, failed = _RESULT.search(text), _FAILED.search(text)
     if result is None or failed is not None:

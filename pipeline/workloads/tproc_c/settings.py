@@ -1,4 +1,4 @@
-"""The settings of tproc-c: the size of its tables, and what runs it."""
+"""The settings of tproc-c: the size of its tables, and the load generator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TprocCSettings(Frozen):
 
     @property
     def rows(self) -> int:
-        """The approximate number of rows that are loaded."""
+        """The approximate number of rows that the load inserts."""
         of_customer = 3 + _LINES
         warehouse = self.items + DISTRICTS * self.customers * of_customer
         return self.items + self.warehouses * warehouse
@@ -34,16 +34,18 @@ class TprocCSettings(Frozen):
 
 OPTIONS = (
     Option("warehouses", "number of warehouses", whole_number(1)),
-    Option("customers", "customers of a district, 3000 by default", whole_number(10)),
-    Option("items", "items that are sold, 100000 by default", whole_number(100)),
-    Option("driver", "sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)),
+    Option("customers", "customers per district, 3000 by default", whole_number(10)),
+    Option("items", "number of items, 100000 by default", whole_number(100)),
+    Option(
+        "driver", "load generator: sysbench, or an installed hammerdb", one_of(SYSBENCH, HAMMERDB)
+    ),
 )
 
 
 def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """Return the settings of tproc-c with converted values.
 
-    Raises OptionError, also for a size that HammerDB cannot load.
+    Raises OptionError for an invalid value, and for a size that HammerDB cannot load.
     """
     values = checked(options, OPTIONS)
     if values.get("driver") == HAMMERDB:
@@ -51,7 +53,10 @@ def read_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
             if name in values:
                 raise OptionError(
                     name,
-                    (f"HammerDB loads the {name} that TPC-C prescribes; leave this setting out"),
+                    (
+                        f"HammerDB always loads the number of {name} that TPC-C prescribes; leave "
+                        "this setting out"
+                    ),
                 )
     return values
 

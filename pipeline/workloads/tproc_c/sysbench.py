@@ -76,7 +76,7 @@ def _base(workload: Workload, connection: Connection, seed: int) -> tuple[str, .
 
 
 def timing(action: Command, workload: Workload) -> Timing:
-    """Return how long sysbench may take to load, run or check tproc-c."""
+    """Return the measured time and the time limit of a sysbench command, check included."""
     scale, rows = workload.scale, settings(workload).rows
     if isinstance(action, Load):
         return Timing(measured=0.0, limit=rows / SLOWEST_LOAD)
@@ -85,15 +85,15 @@ def timing(action: Command, workload: Workload) -> Timing:
 
 
 def started(line: str) -> bool:
-    """Return whether sysbench has begun to measure, by a line of its output."""
+    """Return whether a line of sysbench's output says that measuring has begun."""
     return line.startswith(MEASURING)
 
 
 def parse(text: str, workload: Workload) -> StepOutput:
     """Parse the output of tproc-c by sysbench.
 
-    Raises ValueError, in a sentence, if sysbench failed or was killed, no transaction ended, or the
-    database was inconsistent or not checked afterwards.
+    Raises ValueError, with an error message, if sysbench failed or was killed, if no transaction
+    was completed, or if the database was inconsistent or was not checked afterwards.
     """
     del workload
     kinds = read_tallies(text)
@@ -123,7 +123,7 @@ def parse(text: str, workload: Workload) -> StepOutput:
 
 
 def _together(tallies: Sequence[Tally]) -> Histogram:
-    """Return the sum of the latency histograms of all transaction types."""
+    """Return the latency histograms of all transaction types, added up."""
     counts: Counter[float] = Counter()
     for tally in tallies:
         counts.update(dict(tally.histogram))

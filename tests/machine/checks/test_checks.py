@@ -387,7 +387,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "clock": [
         good("yes"),
-        bad("by nothing", synchronised=False),
+        bad("not synchronised", synchronised=False),
         unknown("not reported", synchronised=None),
     ],
     "clocksource": [
@@ -405,13 +405,13 @@ CASES: dict[str, list[Case]] = {
     "reboot": [
         good("no reboot pending"),
         bad(
-            "waited for by linux-image-amd64",
+            "required by linux-image-amd64",
             {
                 "/run/reboot-required": "*** System restart required ***",
                 "/run/reboot-required.pkgs": "linux-image-amd64\nlibc6",
             },
         ),
-        bad("waited for", {"/run/reboot-required": ""}),
+        bad("required", {"/run/reboot-required": ""}),
     ],
     "perf_counters": [
         good("perf_event_paranoid 1"),

@@ -79,7 +79,8 @@ def test_turbo(
             "notimplemented",
             [
                 UnavailableSetting(
-                    "smt", "these processors have no second threads, or they are disabled for good"
+                    "smt",
+                    "these processors have no second threads, or they are permanently disabled",
                 )
             ],
         ),
@@ -93,7 +94,7 @@ def test_a_governor_that_the_kernel_does_not_know(tmp_path: Path) -> None:
     found = requested(tmp_path, {"governor": "ondemand"}, {})
     assert found[0] == UnavailableSetting(
         "governor",
-        f"{CPU}/cpufreq/policy0/scaling_governor supports performance, powersave, schedutil",
+        f"{CPU}/cpufreq/policy0/scaling_governor supports only performance, powersave, schedutil",
     )
     assert len(found) == 4
 
@@ -119,7 +120,7 @@ def test_only_disks_that_do_not_rotate_have_their_scheduler_set(tmp_path: Path) 
         DesiredValue("io_scheduler", path, "none")
     ]
     assert requested(tmp_path, {"io_scheduler": "bfq"}, {}) == [
-        UnavailableSetting("io_scheduler", f"{path} supports none, mq-deadline, kyber")
+        UnavailableSetting("io_scheduler", f"{path} supports only none, mq-deadline, kyber")
     ]
 
 

@@ -71,7 +71,7 @@ def test_reads_are_repeated_with_longer_and_longer_pauses(turn: GithubResponse |
 def test_reads_that_are_never_answered_end_and_github_is_asked_no_more() -> None:
     scripted = Scripted(GithubResponse(503, {}, None))
     client = scripted.client()
-    with pytest.raises(UnavailableError, match="GitHub answers 503"):
+    with pytest.raises(UnavailableError, match="GitHub returned 503"):
         client.read("/x")
     assert client.down and scripted.sent == 5
     with pytest.raises(UnavailableError):
@@ -224,7 +224,7 @@ def test_no_error_shows_the_token() -> None:
 @pytest.mark.parametrize("data", [None, {}, {"artifacts": None}, 7, "text"])
 def test_what_is_no_listing_is_no_answer(data: Any) -> None:
     for within in ("", "artifacts"):
-        with pytest.raises(UnavailableError, match="the answer of GitHub is not a valid list"):
+        with pytest.raises(UnavailableError, match="the response of GitHub is not a valid list"):
             list(Scripted(GithubResponse(200, {}, data)).client().read_all("/x", within))
 
 

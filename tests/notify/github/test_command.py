@@ -66,9 +66,9 @@ def test_other_comments(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("now", "'now' is no argument; write /nightshift, /nightshift steps="),
-        ("target=postgres", "'target=postgres' is no argument"),
-        ("--mode count", "'--mode' is no argument"),
+        ("now", "'now' is not a valid argument; write /nightshift, /nightshift steps="),
+        ("target=postgres", "'target=postgres' is not a valid argument"),
+        ("--mode count", "'--mode' is not a valid argument"),
         ("mode=fast", "mode=fast is not a mode; write mode=time or mode=count"),
         ("mode=", "mode= is not a mode"),
         ("mode=time mode=count", "mode= appears twice; write it once"),
@@ -158,7 +158,7 @@ def test_only_people_who_may_write_are_obeyed(
     publish(SLOWER)
     before = hub.checks, hub.comments
     ran = say(text, who)
-    assert ran.out == f"{who} may not write to acme/db, so nothing is done\n"
+    assert ran.out == f"{who} may not write to acme/db, so the command is ignored\n"
     assert "workflow_dispatch" not in [run.event for run in hub.repository.runs.all()]
     assert (hub.checks, hub.comments[:-1]) == before
     assert reactions(hub) == ["eyes", "confused"]
@@ -187,7 +187,7 @@ def test_wrong_arguments_start_nothing(hub: Hub, say: Say) -> None:
 def test_a_closed_pull_request_is_not_measured(hub: Hub, say: Say) -> None:
     hub.repository.close("alice", hub.number)
     ran = say("/nightshift", code=2)
-    assert f"#{hub.number} is closed; open it again to measure it" in ran.err
+    assert f"#{hub.number} is closed; reopen it to measure it" in ran.err
     assert reactions(hub) == ["eyes", "confused"]
 
 
@@ -355,4 +355,4 @@ def test_an_event_that_is_no_comment_is_one_line(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "is not an event of a comment (see issue)" in capsys.readouterr().err
+    assert "is not an event of a comment (invalid at issue)" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def test_out_of_order_is_one_line_and_is_made_up_for(offered: World) -> None:
     offered.fake.fault = lambda asked: failing(503)
     result = offered.night(regression("aa"), regression("bb"))
     assert result.actions == ()
-    assert all("GitHub answers 503" in line and "\n" not in line for line in result.left)
+    assert all("GitHub returned 503" in line and "\n" not in line for line in result.left)
     assert 1 <= len(result.left) <= 2
     offered.fake.fault = lambda asked: None
     assert len(offered.night(regression("aa"), regression("bb")).actions) == 2

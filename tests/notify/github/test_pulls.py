@@ -411,7 +411,8 @@ def test_a_run_that_a_maintainer_started_names_its_pull_request(hub: Hub, publis
         (
             {"title": "nightshift"},
             (
-                "does not contain its pull request; set run-name in its workflow to, for example: "
+                "does not contain the number of its pull request; set run-name in its workflow to, "
+                "for example: "
                 "nightshift #12 at COMMIT"
             ),
         ),
@@ -595,7 +596,7 @@ def test_github_that_stays_away_is_one_line_and_the_same_command_goes_on(
     hub.fake.fault = lambda asked: failing(502)
     ran = publish(SLOWER, code=2)
     assert (
-        "the result was not reported: GitHub answers 502; run the same command again later"
+        "the result was not reported: GitHub returned 502; run the same command again later"
         in ran.err
     )
     assert len(ran.err.splitlines()) == 1
@@ -609,7 +610,7 @@ def test_what_github_refuses_is_one_line(hub: Hub, publish: Publish, status: int
     hub.fake.fault = lambda asked: failing(status) if "check-runs" in asked.path else None
     ran = publish(SLOWER, code=2)
     assert f"the result was not reported: GitHub refuses the request ({status}" in ran.err
-    assert "see whether the commit and the pull request still exist in acme/db" in ran.err
+    assert "check that the commit and the pull request still exist in acme/db" in ran.err
     assert len(ran.err.splitlines()) == 1
 
 
@@ -644,7 +645,7 @@ def test_the_configuration_says_where_the_api_is(hub: Hub, publish: Publish) -> 
 def test_mistakes_are_one_line(hub: Hub, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     events = {
         "{": "is not a GitHub event (see",
-        "{}": "is not a GitHub event (see repository",
+        "{}": "is not a GitHub event (invalid at repository",
     }
     for text, said in events.items():
         (hub.folder / "bad.json").write_text(text)

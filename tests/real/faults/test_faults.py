@@ -158,7 +158,7 @@ def test_a_server_that_stays_stopped_is_a_disturbed_run(folder: Path) -> None:
     (attempt,) = attempts
     assert statuses(attempt) == [StepStatus.FAILED, StepStatus.FAILED]
     assert "a signal had stopped the DBMS" in attempt.steps[0].disturbed["stopped"]
-    assert "a signal has stopped it" in attempt.steps[1].note
+    assert "stopped by a signal" in attempt.steps[1].note
     (manifest,) = manifests(folder)
     assert statuses(manifest) == [StepStatus.OK, StepStatus.OK]
 

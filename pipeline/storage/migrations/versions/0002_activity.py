@@ -1,6 +1,6 @@
-"""Migration 2: store the marks of a step, and what the DBMS did beside it.
+"""Migration 2: store the marks of a step, and the activity of the DBMS during it.
 
-Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+The new columns are empty for existing runs until `nightshift rebuild` fills them.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
 """Migration 3: store the response times of a step.
 
-Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+The new column is empty for existing runs until `nightshift rebuild` fills it.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,7 @@
 """Migration 4: store regressions and their events.
 
-Empty at first: they are derived from the journal, by `nightshift detect` or `nightshift rebuild`.
+The new tables are empty until `nightshift detect` or `nightshift rebuild` fills them from the
+journal.
 """
 
 import sqlalchemy as sa

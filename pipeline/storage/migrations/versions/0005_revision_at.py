@@ -1,6 +1,6 @@
 """Migration 5: store the time of a run's revision, a digest of its results, and mean activity.
 
-Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+The new columns are empty for existing runs until `nightshift rebuild` fills them.
 """
 
 import sqlalchemy as sa

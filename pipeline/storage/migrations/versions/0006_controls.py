@@ -1,4 +1,4 @@
-"""Migration 6: store the control and the night of a run. Older runs are no controls."""
+"""Migration 6: store the control and the night of a run. Older runs are not controls."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
 """Migration 7: store what disturbed each step.
 
-Empty for existing runs, which were not watched.
+The new column is empty for existing runs, which were not checked for disturbances.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Migration 8: drop the regressions, whose states are now derived from the journal."""
+"""Migration 8: drop the tables of regressions, which are now derived from the journal."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Migration 9: store whether a workload is timed or counted. Older ones are timed."""
+"""Migration 9: store whether a workload is timed or counted. Older workloads are timed."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
 """Migration 10: store the instructions of functions in counted steps.
 
-Empty for existing runs: the store is derived, `nightshift rebuild` fills them.
+The new tables have no rows for existing runs until `nightshift rebuild` fills them.
 """
 
 import sqlalchemy as sa
