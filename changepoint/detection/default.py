@@ -135,7 +135,8 @@ def outcome(
     """Convert changes, as (place, strength), and the limit of their search to a result."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else LEAST
+    # Nothing is promised for shorter sides of single values: their guards need more than that.
+    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else power.FRESH
     needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
