@@ -57,10 +57,15 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
 
 
-def test_the_committed_configuration_passes_both() -> None:
-    path = ROOT / "nightshift.toml"
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "nightshift.toml", *sorted(ROOT.glob("docs/examples/*/nightshift.toml"))],
+    ids=lambda path: path.parent.name,
+)
+def test_the_committed_configurations_pass_both(path: Path) -> None:
     assert accepted_by_schema(path.read_text())
-    assert load_config(path).config.line
+    config = load_config(path).config
+    assert config.line or config.table
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,15 @@ class Lines(Watcher):
 
     def run_begins(self, cell: Cell, repetition: int) -> None:
         """Print which run begins, how far the stage is, and the time left."""
+        self.note(f"{describe(cell, repetition)} ({self._how_far()})")
+
+    def _how_far(self) -> str:
+        if self._done > self._total > 0:
+            return "takes longer than expected"
         left = time_left(self._done, self._total, self._clock() - self._began)
         percent = round(100 * self._done / self._total) if self._total else 0
         remaining = f", {show_left(left)} left" if left is not None else ""
-        self.note(f"{describe(cell, repetition)} ({percent} % done{remaining})")
+        return f"{percent} % done{remaining}"
 
     def advance(self, amount: float, left: float | None = None) -> None:
         """Count work of the stage as done."""

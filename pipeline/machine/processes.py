@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+import psutil
+
 from pipeline.machine.kernel_files import Tree
 
 _KERNEL = 0x00200000
@@ -86,3 +88,12 @@ def below(pid: int, parents: Mapping[int, int], ours: Collection[int]) -> bool:
     while pid and pid not in ours:
         pid = parents.get(pid, 0)
     return pid in ours
+
+
+def processes_of(pid: int) -> list[int]:
+    """Return the ids of a process and of all its descendants."""
+    try:
+        root = psutil.Process(pid)
+        return [pid, *(child.pid for child in root.children(recursive=True))]
+    except psutil.NoSuchProcess:
+        return [pid]

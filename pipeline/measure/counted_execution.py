@@ -23,7 +23,7 @@ from pipeline.profiles.callgrind import CallgrindProfile
 from pipeline.storage.bundle import COUNTS_MEMBER
 from pipeline.targets.base import Server, ServerError
 from pipeline.text.errors import first_line
-from pipeline.workloads.base import LONGER, Count, Measure
+from pipeline.workloads.base import Count, Measure
 
 COUNTED_LIMIT = 900.0
 """Seconds after which a counted command counts as hung: some fifty times the time of a step."""
@@ -113,7 +113,7 @@ class CountedExecution(Execution):
         seconds += shorter.done.seconds
         if shorter.failure:
             return None, shorter, seconds, shorter.failure
-        longer = self._run(Count(step=step, events=LONGER * events), server)
+        longer = self._run(Count(step=step, events=self._target.counting.longer * events), server)
         seconds += longer.done.seconds
         if longer.failure:
             return None, longer, seconds, longer.failure

@@ -42,10 +42,11 @@ from pipeline.model import (
     digest,
 )
 from pipeline.probes import all_probes
-from pipeline.probes.base import Probe, dump_samples
+from pipeline.probes.base import Probe, ProfileError, dump_samples
 from pipeline.probes.dbms import DbmsActivity
 from pipeline.probes.perf_counters import available
-from pipeline.probes.profile import Profile, ProfileError
+from pipeline.probes.profile import Profile
+from pipeline.probes.waiting_stacks import WaitingStacks
 from pipeline.profiles.flame_graph import flame_graph
 from pipeline.profiles.folded import dump_folded
 from pipeline.storage.bundle import write_bundle
@@ -113,7 +114,7 @@ class Execution:
         self._files: dict[str, bytes] = {}
         self._sampled: dict[str, str] = {}
         self._folder = Path()
-        self._profile: Profile | None = None
+        self._recorders: dict[str, Profile | WaitingStacks] = {}
         self._notes: list[str] = []
         self._limit: tuple[str, ...] = ()
 
@@ -302,7 +303,7 @@ class Execution:
             folder = attempt_name(folder, repeated + 1)
         self._files[f"{folder}/stdout.txt"] = done.text.encode()
         self._files[f"{folder}/samples.jsonl"] = dump_samples(done.samples)
-        self._keep_profile(folder, step)
+        self._keep_profiles(folder, step)
         if failure:
             self._check_space(done.text)
         record = StepRecord(
@@ -376,28 +377,29 @@ class Execution:
         return probes
 
     def _profiled(self, server: Server, client: int) -> list[Probe]:
-        """Return the probes with a CPU profiler, if the workload asks for a profile."""
+        """Return the probes, with those of a CPU profile and of waits if the workload asks."""
         probes = self._probes(server, client)
         if self._cell.workload.profile:
-            self._profile = Profile(server.pid or client, self._folder / "perf.data")
-            probes.append(self._profile)
+            pid = server.pid or client
+            cpu, waits = Profile(pid, self._folder / "perf.data"), WaitingStacks(pid)
+            self._recorders = {"profile": cpu, "waiting": waits}
+            probes += (cpu, waits)
         return probes
 
-    def _keep_profile(self, folder: str, step: Step) -> None:
-        """Put the CPU profile of a step into the bundle; report a failure only once."""
-        profile, self._profile = self._profile, None
-        if profile is None:
-            return
-        try:
-            stacks = profile.stacks()
-        except ProfileError as error:
-            if str(error) not in self._notes:
-                self._notes.append(str(error))
-                self._watcher.note(str(error))
-            return
-        title = f"{self._build.target} {self._cell.revision.label}, {step.name}"
-        self._files[f"{folder}/profile.folded"] = dump_folded(stacks).encode()
-        self._files[f"{folder}/profile.svg"] = flame_graph(stacks, title).encode()
+    def _keep_profiles(self, folder: str, step: Step) -> None:
+        """Put the stacks of a step into the bundle; report each failure only once."""
+        profiles, self._recorders = self._recorders, {}
+        for name, profile in profiles.items():
+            try:
+                stacks = profile.stacks()
+            except ProfileError as error:
+                if str(error) not in self._notes:
+                    self._notes.append(str(error))
+                    self._watcher.note(str(error))
+                continue
+            title = f"{self._build.target} {self._cell.revision.label}, {step.name}, {name}"
+            self._files[f"{folder}/{name}.folded"] = dump_folded(stacks).encode()
+            self._files[f"{folder}/{name}.svg"] = flame_graph(stacks, title).encode()
 
     def _keep_plans(self, server: Server) -> None:
         """Put the query plans into the bundle. A failure does not fail the run."""
@@ -481,8 +483,9 @@ class Execution:
 
         def started(line: str) -> bool:
             begins = self._family.started(line, action, workload)
-            if begins and self._profile is not None:
-                self._profile.begin()
+            if begins:
+                for profile in self._recorders.values():
+                    profile.begin()
             return begins
 
         done = execute(

@@ -8,6 +8,10 @@ from pydantic import Field
 
 from pipeline.model.base import Frozen
 
+LONGER = 3
+"""The length of the longer counted run of a step, as a multiple of the shorter run's. The
+difference between the instructions of the two runs is the cost of the additional operations."""
+
 FLOOR = 0.0005
 """The largest relative difference (0.05 %) at which two instruction counts still count as equal.
 Two measurements of one build differ by less, by 0.0001 % to 0.01 %."""

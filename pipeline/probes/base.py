@@ -36,3 +36,7 @@ def load_samples(data: bytes) -> Iterator[ProbeSample]:
     for line in data.splitlines():
         values = json.loads(line)
         yield ProbeSample(values.pop("at"), values)
+
+
+class ProfileError(Exception):
+    """The stacks of a server could not be recorded; the text says why in one line."""

@@ -8,10 +8,10 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-import psutil
-
 from pipeline.machine.account import contained
+from pipeline.machine.processes import processes_of
 from pipeline.model import SampledField
+from pipeline.probes.base import ProfileError
 from pipeline.profiles.folded import fold
 
 FREQUENCY = 99
@@ -19,10 +19,6 @@ FREQUENCY = 99
 events every 10 ms."""
 PATIENCE = 60.0
 """Seconds that perf has to write its data."""
-
-
-class ProfileError(Exception):
-    """A CPU profile could not be recorded; the text says why in one line."""
 
 
 class Profile:
@@ -52,7 +48,7 @@ class Profile:
         if self._perf is not None:
             return
         command = ["perf", "record", f"--freq={FREQUENCY}", "-g", f"--output={self._file}"]
-        command += ["--pid", ",".join(map(str, _tree(self._pid)))]
+        command += ["--pid", ",".join(map(str, processes_of(self._pid)))]
         with self._output.open("wb") as output:
             self._perf = subprocess.Popen(
                 contained(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -113,11 +109,3 @@ class Profile:
             return "the kernel denies access; run as root, or set kernel.perf_event_paranoid to 1"
         lines = [line.strip() for line in output.splitlines() if line.strip(" \n:")]
         return next((line for line in lines if line != "Error:"), "perf printed no error")
-
-
-def _tree(pid: int) -> list[int]:
-    try:
-        root = psutil.Process(pid)
-        return [pid, *(child.pid for child in root.children(recursive=True))]
-    except psutil.NoSuchProcess:
-        return [pid]

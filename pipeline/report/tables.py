@@ -20,12 +20,15 @@ from pipeline.storage.steps import StepRemark, remarks
 from pipeline.text.units import plural
 
 GROUPS = (
+    "load",
+    "range queries",
     "point queries",
     "range queries without aggregation",
     "range queries with aggregation",
     "writes",
 )
-"""The published order of the groups; groups of other families follow in their own order."""
+"""The published order of the groups: first those of db_bench, then those of sysbench. Groups of
+other families follow in their own order."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ MEMBER = "condensed.json"
 _KEPT = (SETTINGS_MEMBER, "plans.txt")
 """Members of a bundle that its condensed form keeps."""
 
-_KEPT_OF_STEPS = ("/profile.folded", f"/{COUNTS_MEMBER}")
+_KEPT_OF_STEPS = ("/profile.folded", "/waiting.folded", f"/{COUNTS_MEMBER}")
 """Endings of the names of a step's files that the condensed form keeps: profiles and counts."""
 
 

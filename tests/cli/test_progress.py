@@ -124,6 +124,16 @@ def test_what_is_left_may_turn_out_to_be_less() -> None:
     bars.end()
 
 
+def test_an_estimate_that_was_too_short_is_not_more_than_a_hundred_percent() -> None:
+    clock, shown = Clock(), console(terminal=False)
+    lines = Lines(shown, clock)
+    lines.begin("confirm", 10.0)
+    clock.now += 20
+    lines.advance(20.0)
+    lines.run_begins(cell(), 1)
+    assert "(takes longer than expected)" in text_of(shown)
+
+
 def test_each_stage_begins_anew() -> None:
     clock, shown = Clock(), console(terminal=False)
     lines = Lines(shown, clock)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.probes.profile import Profile, ProfileError
+from pipeline.probes.base import ProfileError
+from pipeline.probes.profile import Profile
 
 
 def why_not(folder: Path) -> str:

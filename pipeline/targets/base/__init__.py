@@ -23,6 +23,7 @@ from pipeline.model import (
     ServerConfig,
     Supply,
 )
+from pipeline.model.counts import LONGER
 from pipeline.targets.base.archives import ArchiveMember
 
 
@@ -61,6 +62,8 @@ class Counting(Frozen):
     file names begin with one of them are counted. ``settings`` are settings of the server that keep
     background work from changing the cost of a statement. ``held_back`` stops other background work
     while a step is counted.
+    ``longer`` is the length of the longer run of a step, as a multiple of the shorter run's: larger
+    where rare work, such as a new undo segment, is a large share of the cost.
     """
 
     entries: tuple[str, ...] = ()
@@ -69,6 +72,7 @@ class Counting(Frozen):
     binaries: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict)
     held_back: Callable[[Connection], AbstractContextManager[None]] = lambda _: nullcontext()
+    longer: int = LONGER
 
 
 class ServerError(Exception):

@@ -33,11 +33,6 @@ class Count(Frozen):
     events: int
 
 
-LONGER = 3
-"""The length of the longer counted run of a step, as a multiple of the shorter run's. The
-difference between the instructions of the two runs is the cost of the additional operations."""
-
-
 class Maintain(Frozen):
     """Part of a run: vacuum or checkpoint after the writes, then wait ``rest`` seconds."""
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from pipeline.workloads.base.steps import StepNames
 
+LOAD: Final = "load"
 WRITE: Final = "writes"
 RANGE: Final = "range queries"
 POINT: Final = "point queries"
@@ -48,7 +49,7 @@ class DbBenchStep(NamedTuple):
 STEPS: Final = (
     DbBenchStep(
         "fillseq",
-        WRITE,
+        LOAD,
         "fillseq",
         (
             # A load in key order needs no sorting, and no recovery: it could be loaded again.

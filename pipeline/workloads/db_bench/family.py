@@ -17,9 +17,9 @@ from pipeline.model import (
     Workload,
     digest,
 )
+from pipeline.model.counts import LONGER
 from pipeline.text.units import plural
 from pipeline.workloads.base import (
-    LONGER,
     Action,
     Command,
     Count,

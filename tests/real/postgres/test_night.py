@@ -398,6 +398,12 @@ def test_a_profiled_run_keeps_a_flame_graph_or_says_why_not(tmp_path: Path, vers
     bundle = read_bundle(path)
     assert bundle.manifest.workload.profile
     assert [step.status for step in bundle.manifest.steps] == ["ok", "ok"]
+    for step in bundle.manifest.steps:
+        waits = load_folded(bundle.files[f"{step.folder}/waiting.folded"].decode())
+        assert {stack.split(";")[0] for stack in waits} == {"postgres"}
+        # The checkpointer waits for work; its stack is whole although nothing keeps frame pointers.
+        assert any("CheckpointerMain" in stack and "WaitLatch" in stack for stack in waits), waits
+        assert f"{step.folder}/waiting.svg" in bundle.files
     if "no CPU profile" in bundle.manifest.notes:
         pytest.skip(bundle.manifest.notes)
     for step in bundle.manifest.steps:
