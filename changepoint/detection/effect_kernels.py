@@ -184,7 +184,7 @@ def centre_of(offsets: Ints, start: int, stop: int) -> float:
     total = 0.0
     for i in range(start, stop):
         total += float(i) * (offsets[i + 1] - offsets[i])
-    return total / (offsets[stop] - offsets[start])
+    return total / float(offsets[stop] - offsets[start])
 
 
 @compiled
