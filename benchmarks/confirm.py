@@ -34,7 +34,7 @@ from pipeline.experiments.interleaved import MISSED, WRONG, Pair, Question, inte
 from pipeline.measure.build import NotBuiltError
 from pipeline.model import Cell, RegressionKind, Revision, Scale, ServerConfig, Step, Workload
 from pipeline.model.metrics import is_worse
-from pipeline.regressions.shifts import SLA
+from pipeline.regressions.watched import SLA
 
 SMALLEST = 0.02
 LARGE = -0.05

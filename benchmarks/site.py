@@ -6,6 +6,8 @@ network, several times:
 
 - first contentful paint, and when the overview is there, by the browser's own clock;
 - each view from the moment that its address is set until it was painted;
+- queries on the page SQL, each in a page that has loaded nothing yet and once more in the same
+  page: from the address to the painted rows;
 - the report page of the same store, which shows the newest part of so long a line.
 
 Rows go into the store as they are: what is timed comes after them.
@@ -16,6 +18,7 @@ Rows go into the store as they are: what is timed comes after them.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import statistics
@@ -24,7 +27,9 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
+import psutil
 from sqlalchemy import Engine, insert
 
 from pipeline.config import ReportSection
@@ -91,6 +96,33 @@ VIEWS = (
 )
 """Ways through the site, each from the one before."""
 
+QUERIES = {
+    "a series": "SELECT position, avg(value) FROM series_point WHERE line = 'main' "
+    "AND step = 'step-07' AND metric = 'qps' GROUP BY position ORDER BY position",
+    "a series, without its line": "SELECT revision, avg(value) FROM measurement "
+    "WHERE step = 'step-07' AND metric = 'cpu_us/o' GROUP BY revision",
+    "a run": "SELECT step, metric, value FROM measurement WHERE run_id = "
+    "(SELECT max(run_id) FROM run)",
+    "a scan": "SELECT count(*), avg(value), max(value) FROM measurement",
+    "a scan by metric": "SELECT metric, count(*), avg(value) FROM measurement GROUP BY metric",
+}
+"""Queries on the page SQL."""
+
+ANSWERED = """
+new Promise((done) => {{
+  const result = document.getElementById("result");
+  const began = performance.now();
+  new MutationObserver((_, observer) => {{
+    if (!result.dataset.milliseconds || result.getAttribute("aria-busy") !== "false") return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  }}).observe(result, {{ attributes: true }});
+  delete result.dataset.milliseconds;
+  location.hash = "";
+  location.hash = {address!r};
+}})
+"""
+
 SHOWN_VIEW = """
 new Promise((done) => {{
   const began = performance.now();
@@ -153,10 +185,42 @@ def measure(browser: Browser, page: Path, times: int) -> None:
         for address in VIEWS:
             views[address].append(browser.run(SHOWN_VIEW.format(address=address)))
         assert browser.complaints() == []
+    measure_queries(browser, page.with_name("sql.html"), times)
     print(f"first contentful paint  {spread(paints)}")
     print(f"overview is there       {spread(overviews)}")
     for address, found in views.items():
         print(f"{address:<42} {spread(found)}")
+
+
+def measure_queries(browser: Browser, page: Path, times: int) -> None:
+    """Print how long queries take in a new page, and again in the same one."""
+    for name, query in QUERIES.items():
+        cold: list[float] = []
+        warm: list[float] = []
+        used: list[float] = []
+        for _ in range(times):
+            browser.open(Path("/dev/null"))
+            browser.open(page)
+            script = ANSWERED.format(address=f"#q={quote(query)}")
+            for found in (cold, warm):
+                before = _processor_seconds()
+                found.append(browser.run(script))
+                if found is warm:
+                    used.append(1000 * (_processor_seconds() - before))
+                assert browser.complaints() == []
+        print(f"{name:<32} new page {spread(cold)}; again {spread(warm)}")
+        print(f"{'':<32} processor time of the browser, again: {spread(used)}")
+    print(f"the page SQL's first contentful paint {spread([paint(browser, page)])}")
+
+
+def _processor_seconds() -> float:
+    """Return the processor time that the processes of the browser have used."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system
+    return total
 
 
 def paint(browser: Browser, page: Path) -> float:

@@ -35,16 +35,19 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
         Verb("bisect", "Search for the revision that caused a regression."),
         Verb("pursue", "Confirm suspected regressions and bisect to their culprits."),
         Verb("explain", "Explain why regressions are slower, with the evidence."),
+        Verb("reproduce", "Write a script that shows a regression without nightshift."),
         Verb("remeasure", "Measure failed, disturbed or chosen cells again."),
         Verb("backfill", "Measure skipped revisions, the most informative first."),
     ),
     "Look": (
+        Verb("status", "Compare every series with its last accepted level, day by day."),
         Verb("nights", "List the last nights and their results."),
         Verb("regressions", "List regressions and improvements with their states."),
         Verb("table", "Print tables of lines, or of any chosen columns."),
         Verb("article", "Write an article about a table, as markdown to edit."),
         Verb("report", "Write the tables and the report page."),
         Verb("site", "Write the trends of all results as static web pages."),
+        Verb("sql", "Run a read-only query on the views of the store."),
         Verb("environment", "List changes of machines, and how machines differ."),
         Verb("ledger", "Show the cost of alarms and the smallest detectable changes."),
         Verb("replay", "Replay past nights and list what they would have filed."),
@@ -58,6 +61,7 @@ GROUPS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "Compare": (
         Verb("compare", "Measure two builds in turn until their difference is clear."),
+        Verb("verify-fix", "Measure how much of a loss a fix brings back."),
         Verb("pull-request", "Measure a pull request and report the result to it."),
     ),
     "Publish": (

@@ -2,7 +2,7 @@
 
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Name, Section, Version
-from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.build import ArchiveSection, BuildSection, PatchSection
 from pipeline.config.disturbance import DisturbanceSection
 from pipeline.config.file import DEFAULT_FILE, Config, ConfigFile, json_schema, load_config
 from pipeline.config.fleet import FleetSection
@@ -32,6 +32,7 @@ from pipeline.config.tables import TableSetup
 __all__ = [
     "COLOURS",
     "DEFAULT_FILE",
+    "ArchiveSection",
     "BisectSection",
     "BuildSection",
     "ClassSection",

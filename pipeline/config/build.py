@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from pipeline.config.base import Name, Section, Version
+from pipeline.config.config_errors import ARCHIVE, NUMBERS, SHA256
 
 
 class BuildSection(Section):
@@ -21,6 +22,22 @@ class BuildSection(Section):
     configure: tuple[str, ...] = Field(
         default=(), description="options of the DBMS's own configuration step"
     )
+
+
+class ArchiveSection(Section):
+    """A table ``[[archive]]``: the archive of a release, of source code or of programs."""
+
+    target: str = Field(description="the DBMS")
+    version: str = Field(
+        pattern=NUMBERS, description="the release in the archive, as its makers name it"
+    )
+    address: str = Field(
+        min_length=1,
+        pattern=ARCHIVE,
+        description="address of the archive (https), or a file, beside nightshift.toml",
+    )
+    sha256: str = Field(pattern=SHA256, description="SHA-256 of the archive")
+    prebuilt: bool = Field(default=False, description="whether it has programs and not source code")
 
 
 class PatchSection(Section):

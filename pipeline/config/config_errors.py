@@ -13,8 +13,17 @@ from pydantic_core import ErrorDetails
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """The pattern of a name in ``nightshift.toml``, for example of a line or a workload."""
 
-VERSION = r"^(\d+(\.\d+)*|[0-9a-f]{7,64})?$"
+VERSION = r"^(\d+(\.\d+)*((alpha|beta|rc)\d+)?|[0-9a-f]{7,64})?$"
 """The pattern of a version, a prefix of one (17), or a commit's hash; may be empty."""
+
+NUMBERS = r"^\d+(\.\d+)+$"
+"""The pattern of a release with all its numbers."""
+
+SHA256 = r"^[0-9a-f]{64}$"
+"""The pattern of a SHA-256."""
+
+ARCHIVE = r"^(https?://[^@\s/]+/\S+|[^:\r\n]+)$"
+"""The pattern of an archive's place: an address without a password, or a path."""
 
 RECEIVER = r"^(https?://[^@\s]+)?$"
 """The pattern of a receiver's address, without a password; may be empty."""
@@ -46,6 +55,9 @@ REPOSITORY = r"^([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)?$"
 _EXPECTED = {
     NAME: "is not a name; write letters, digits, dots, dashes and underscores",
     VERSION: 'is not a version; write a version or its beginning, for example "17.4" or "17"',
+    NUMBERS: 'is not a release; write all its numbers, for example "8.4.7"',
+    SHA256: "is not a SHA-256; write its 64 digits, as sha256sum prints them",
+    ARCHIVE: "is not the place of an archive; write an https address without a password, or a path",
     RECEIVER: (
         "is not the address of a receiver; write an address without a password, for example "
         '"http://127.0.0.1:9090/api/v1/write" (the password belongs in an environment '

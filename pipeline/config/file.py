@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from pipeline.config.analyse import BisectSection, ConfirmSection, DetectSection, RuleSection
 from pipeline.config.base import Section
-from pipeline.config.build import BuildSection, PatchSection
+from pipeline.config.build import ArchiveSection, BuildSection, PatchSection
 from pipeline.config.config_errors import settings_at, toml_message, wording
 from pipeline.config.disturbance import DisturbanceSection
 from pipeline.config.fleet import FleetSection
@@ -58,6 +58,7 @@ class Config(Section):
     night: NightSection = Field(default_factory=NightSection)
     build: tuple[BuildSection, ...] = ()
     patch: tuple[PatchSection, ...] = ()
+    archive: tuple[ArchiveSection, ...] = ()
     config: tuple[ServerConfigSection, ...] = ()
     line: tuple[LineSection, ...] = ()
     workload: tuple[WorkloadSection, ...] = ()

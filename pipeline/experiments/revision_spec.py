@@ -18,6 +18,7 @@ from pipeline.files.address import folder_at
 from pipeline.measure.build import OFFICIAL, SHIPPED_OPTIONS, default_options
 from pipeline.measure.discover import Offer, look_up
 from pipeline.measure.server_configs import server_config, with_memory
+from pipeline.measure.supplies import supplies_of
 from pipeline.model import Cell, Frozen, Machine, Revision, SeriesKey, Supply, Workload
 from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
@@ -103,11 +104,13 @@ def _is_folder(place: str) -> bool:
     return "/" in place or place.startswith("~") or place in (".", "..")
 
 
-def find_subject(subject: RevisionSpec, cache: Path, results: Path) -> tuple[Revision, str]:
+def find_subject(
+    subject: RevisionSpec, cache: Path, results: Path, file: ConfigFile | None = None
+) -> tuple[Revision, str]:
     """Find the revision that one side of a comparison names, and its build options.
 
-    ``results`` is where nightshift writes; inside a source tree it is ignored. Raises UserError if
-    no source has the revision.
+    ``results`` is where nightshift writes; inside a source tree it is ignored. ``file`` may list
+    archives of the target. Raises UserError if no source has the revision.
     """
     if subject.folder:
         options = subject.options or next(iter(SHIPPED_OPTIONS))
@@ -124,7 +127,7 @@ def find_subject(subject: RevisionSpec, cache: Path, results: Path) -> tuple[Rev
         return standing, options
     unreachable = []
     known: list[Revision] = []
-    for supply in _supplies(subject):
+    for supply in _supplies(subject, file):
         offer = Offer(subject.target, supply)
         try:
             # A commit may be newer than the list.
@@ -141,9 +144,10 @@ def find_subject(subject: RevisionSpec, cache: Path, results: Path) -> tuple[Rev
     raise UserError(f"{subject.text}: no source has this version{near or why}")
 
 
-def _supplies(subject: RevisionSpec) -> list[Supply]:
+def _supplies(subject: RevisionSpec, file: ConfigFile | None) -> list[Supply]:
     """Return the supplies that may have the revision; those that lines use come first."""
-    supplies = find_target(subject.target).supplies
+    target = subject.target
+    supplies = supplies_of(file, target) if file else find_target(target).supplies
     fitting = [
         supply
         for supply in supplies
@@ -171,7 +175,7 @@ def cell_of(
 
     Raises UserError as :func:`find_subject` does, and for an unknown configuration.
     """
-    found = find_subject(subject, cache, results)
+    found = find_subject(subject, cache, results, file)
     return cell_with(subject, found, file, section, workload, machine)
 
 

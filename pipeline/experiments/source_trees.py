@@ -22,21 +22,20 @@ def revision_of_tree(
     """Return a commit of a source tree as a revision or, without a commit, its present state.
 
     The present state of a tree without changes to tracked files is its latest commit. ``results``
-    is where nightshift writes; inside the tree it is ignored. Raises UserError for a target that is
-    not compiled, a missing commit, and an unreadable folder.
+    is where nightshift writes; inside the tree it is ignored. Raises UserError for a missing commit
+    and an unreadable folder.
     """
-    if all(supply.prebuilt for supply in find_target(target).supplies):
-        raise UserError(f"{target} cannot be built from a source tree; name a release")
     if commit and not is_repository(folder):
         raise UserError(
             f"{folder} is not a git repository, so it has no commit {commit}; name a git clone"
         )
     if commit or (is_repository(folder) and not is_changed(folder)):
         revision = commit_revision(target, 0, commit_named(folder, commit or "HEAD"))
-        return revision.model_copy(update={"supply": _supply("git", str(folder))})
+        return revision.model_copy(update={"supply": _git_supply(target, folder)})
     written = results.resolve()
     inside = written.is_relative_to(folder) and written != folder
-    supply = _supply("tree", f"{folder}#{written.relative_to(folder)}" if inside else str(folder))
+    place = f"{folder}#{written.relative_to(folder)}" if inside else str(folder)
+    supply = Supply(name="tree", kind="tree", coordinates=place, prebuilt=False, commits=True)
     (state,) = SourceTree(supply.coordinates, cache).versions()
     return Revision(
         target=target,
@@ -48,8 +47,18 @@ def revision_of_tree(
     )
 
 
-def _supply(kind: str, coordinates: str) -> Supply:
-    return Supply(name=kind, kind=kind, coordinates=coordinates, prebuilt=False, commits=True)
+def _git_supply(target: str, folder: Path) -> Supply:
+    """Return the supply for commits of a clone, without the submodules that no build needs."""
+    kinds = {supply.kind: supply for supply in find_target(target).supplies}
+    unused = kinds["git"].unused_submodules if "git" in kinds else ()
+    return Supply(
+        name="git",
+        kind="git",
+        coordinates=str(folder),
+        prebuilt=False,
+        commits=True,
+        unused_submodules=unused,
+    )
 
 
 def _name_of(folder: Path) -> str:

@@ -56,7 +56,7 @@ def chosen_columns(
                 f"{text}: none of the workloads {names} runs on {subject.target}; add a "
                 "[[workload]] of a family that does"
             )
-        found = find_subject(subject, cache, results)
+        found = find_subject(subject, cache, results, file)
         cells = (
             cell_with(subject, found, file, section, workload, machine)
             for index, section in fitting

@@ -17,8 +17,9 @@ from pipeline.model.metrics import LEAST_CHANGE
 from pipeline.regressions.counted import by_mode, is_counted
 from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.rules import NIGHTS, Rules
-from pipeline.regressions.shifts import NOTHING_SHARED, SLA, KnownNoise, detect_in
+from pipeline.regressions.shifts import NOTHING_SHARED, KnownNoise, detect_in
 from pipeline.regressions.states import KnownRegression
+from pipeline.regressions.watched import SLA
 from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.journal import Event
 from pipeline.storage.series import Series

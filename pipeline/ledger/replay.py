@@ -19,8 +19,8 @@ from pipeline.model import (
     RegressionState,
     Shift,
 )
+from pipeline.regressions.anchors import anchors
 from pipeline.regressions.counted import by_mode
-from pipeline.regressions.creep import anchors
 from pipeline.regressions.detect import search
 from pipeline.regressions.grouping import worst
 from pipeline.regressions.reconcile import identify, night_of

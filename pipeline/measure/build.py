@@ -243,7 +243,7 @@ class Builder:
                 jobs=self._jobs,
             )
             for patch in patches:
-                _apply(patch, tree)
+                apply_patch(patch, tree)
             objects = self._cache / "ccache"
             if ccache:
                 self._account.own(objects)
@@ -413,12 +413,20 @@ def _take(home: Path) -> None:
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
-def _apply(patch: Patch, tree: Path) -> None:
-    """Apply a patch to source code. Raises CompileError if the patch does not fit."""
+def apply_patch(patch: Patch, tree: Path, *, reverse: bool = False) -> None:
+    """Apply a patch to source code, or undo it with ``reverse``.
+
+    Raises CompileError if the patch does not fit.
+    """
     if shutil.which("patch") is None:
         raise UserError("patch is not installed; install the package patch")
     answer = subprocess.run(
-        ["patch", "--strip=1", "--batch", "--fuzz=0", "--no-backup-if-mismatch", f"-d{tree}"],
+        [
+            *("patch", "--strip=1", "--batch", "--fuzz=0", "--no-backup-if-mismatch"),
+            # Without --forward, a patch that is applied already would be undone, and the reverse.
+            *("--forward", *(["--reverse"] if reverse else [])),
+            f"-d{tree}",
+        ],
         input=patch.text,
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from pipeline.config import ConfigFile, LineSection, SourceSection
 from pipeline.files.address import folder_at
 from pipeline.files.atomic_write import write_atomically
+from pipeline.measure.supplies import supplies_of
 from pipeline.model import Frozen, Revision, Supply
 from pipeline.sources import source_for
 from pipeline.sources.cached import HOUR
@@ -180,10 +181,10 @@ def offers_of(file: ConfigFile) -> list[Offer]:
 def offer_of(file: ConfigFile, index: int, line: SourceSection, table: str = "line") -> Offer:
     """Return the offer that a line, or another ``table`` of ``nightshift.toml``, needs."""
     try:
-        target = find_target(line.target)
+        supplies = supplies_of(file, line.target)
     except KeyError as error:
         raise file.problem((table, index, "target"), error.args[0]) from error
-    by_name = {supply.name: supply for supply in target.supplies}
+    by_name = {supply.name: supply for supply in supplies}
     name = line.source or next(iter(by_name))
     if name not in by_name:
         raise file.problem(
@@ -298,7 +299,12 @@ def version_bound(version: str, revisions: Sequence[Revision]) -> tuple[int, ...
         found = find_revision(version, revisions)
         # After all revisions: the range is empty, and the caller reports that.
         return found.order if found else (sys.maxsize,)
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    for revision in revisions:
+        # The name of a beta has letters.
+        if revision.version == version:
+            return revision.order
+    numbers = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, numbers[0].split("."))) if numbers else ()
 
 
 def find_revision(version: str, revisions: Sequence[Revision]) -> Revision | None:

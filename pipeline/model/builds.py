@@ -15,10 +15,11 @@ class Supply(Frozen):
     """A source as one target uses it: the source and what to request from it.
 
     A line refers to a supply by its ``name``. ``kind`` is the kind of source (maven, debian,
-    debian-source, npm, crate, tarball, git, tags, tree). ``coordinates`` say what to request, in
-    the syntax of that kind. ``prebuilt`` is true for binaries and false for source code.
-    ``commits`` is true if the revisions are the commits of a branch, or the current state of a
-    source tree, and false for releases.
+    debian-source, npm, crate, tarball, archive, git, tags, tree). ``coordinates`` say what to
+    request, in the syntax of that kind. ``prebuilt`` is true for binaries and false for source
+    code. ``commits`` is true if the revisions are the commits of a branch, or the current state of
+    a source tree, and false for releases. ``unused_submodules`` are paths in a git repository:
+    submodules that the build does not need, which are not downloaded.
     """
 
     name: str
@@ -26,6 +27,8 @@ class Supply(Frozen):
     coordinates: str
     prebuilt: bool = True
     commits: bool = False
+    # Omitted if empty, so that builds from before this field keep their digest.
+    unused_submodules: tuple[str, ...] = Field(default=(), exclude_if=lambda paths: not paths)
 
 
 class Revision(Frozen):

@@ -21,18 +21,19 @@ from pipeline.environment.assess import (
 )
 from pipeline.environment.outages import without_outages
 from pipeline.measure.plan import Plan
-from pipeline.model import Mode, Shift
-from pipeline.model.counts import INSTRUCTIONS
+from pipeline.model import Shift
+from pipeline.regressions.anchors import Anchors
 from pipeline.regressions.counted import by_mode
-from pipeline.regressions.creep import Anchors, find_creep
+from pipeline.regressions.creep import find_creep
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import Once, compute_anew, digest_of_parts
-from pipeline.regressions.shifts import NOTHING_SHARED, SLA, find_shifts
-from pipeline.storage.columns import MeasurementColumns, measurement_columns
+from pipeline.regressions.shifts import NOTHING_SHARED, find_shifts
+from pipeline.regressions.watched import watched_metrics, watched_series
+from pipeline.storage.columns import measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.runs import hostnames
 from pipeline.storage.series import Ints, RunIndex, Series
@@ -43,37 +44,6 @@ class Searched(NamedTuple):
 
     series: list[Series]
     environment: EnvironmentAssessment
-
-
-def watched_metrics(plan: Plan, settings: DetectSection) -> tuple[str, ...]:
-    """Return the metrics in which detection searches for changes.
-
-    These are the configured metrics, the SLA, instructions if steps are counted, and all metrics of
-    imported lines.
-    """
-    counts = any(cell.workload.mode is Mode.COUNT for cell in plan.cells)
-    imported = (metric for line in plan.lines for metric in line.metrics)
-    metrics = (*settings.metrics, SLA, *((INSTRUCTIONS,) if counts else ()), *imported)
-    return tuple(dict.fromkeys(metrics))
-
-
-def watched_series(
-    columns: MeasurementColumns, plan: Plan, settings: DetectSection
-) -> list[Series]:
-    """Return the series of all lines of a plan in the watched metrics, line by line.
-
-    Of counted series, instructions are watched; of timed series, the configured metrics; of
-    imported series, all metrics.
-    """
-    watched = {Mode.TIME: {*settings.metrics, SLA}, Mode.COUNT: {INSTRUCTIONS}}
-    return [
-        series
-        for line in plan.lines
-        for series in columns.series_along(
-            line.name, [revision.label for revision in line.revisions], line.keys()
-        )
-        if series.key.metric in (line.metrics or watched[series.key.mode])
-    ]
 
 
 def searched_series(

@@ -11,12 +11,9 @@ from pipeline.model import RegressionKind, Shift
 from pipeline.model.metrics import LEAST_CHANGE, is_worse
 from pipeline.regressions.counted import counted_changes, is_counted
 from pipeline.regressions.rules import DetectionSettings
+from pipeline.regressions.watched import SLA
 from pipeline.storage.derive.background import SUSTAINED
 from pipeline.storage.series import Ints, Series
-
-SLA = "sla"
-"""The metric that says whether a step met its SLA. If it did not, the step's other figures were
-measured under another load and do not count."""
 
 MOST_LOST = -1.0
 """Lower limit of a relative effect. Figures are never negative, so a loss cannot exceed the whole;

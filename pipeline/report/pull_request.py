@@ -28,6 +28,7 @@ from pipeline.report.compared import (
     verdict_line,
 )
 from pipeline.report.figures_table import figures_table
+from pipeline.report.pull_request_advice import advice
 from pipeline.text.markdown import code, inert
 from pipeline.text.units import plural, show_percent
 
@@ -40,61 +41,21 @@ MOST_NOTES = 50
 LEAST_SHOWN = 0.0005
 """Smallest loss that a title shows; a smaller one would be rounded to 0.0 %."""
 
-_WHAT_TO_DO = {
-    PullRequestOutcome.PASSED: "There is nothing to do.",
-    PullRequestOutcome.REGRESSION: (
-        "**What to do:** fix the cause in this change and push, which is measured again (the "
-        "command below measures the changed steps on your machine). Or, if the change is worth it, "
-        "have somebody who may write to this repository accept it with the comment `/nightshift "
-        "accept REASON`. If this check is required, the pull request cannot be merged before "
-        "either."
-    ),
-    PullRequestOutcome.UNDECIDED: (
-        "The measurement was not precise enough for the rows that are undecided: neither a "
-        "regression nor its absence is shown there. **What to do:** comment `/nightshift "
-        "mode=count`, which counts instructions instead of timing and is precise on a noisy "
-        "machine, or measure for longer with a larger `budget` in the workflow. This check does "
-        "not block."
-    ),
-    PullRequestOutcome.COULD_NOT_BUILD: (
-        "The head of this pull request did not build, so whether it is slower is unknown. **What "
-        "to do:** fix the error and push; the log of the run has all of the compiler's messages. "
-        "If this check is required, the pull request cannot be merged before that."
-    ),
-    PullRequestOutcome.COULD_NOT_RUN: (
-        "Whether this change is slower is unknown. **What to do:** a maintainer corrects what the "
-        "reason names, and starts the measurement again with the comment `/nightshift`. If this "
-        "check is required, the pull request cannot be merged before that."
-    ),
-    PullRequestOutcome.NOT_MEASURED: (
-        "Whether this change is slower is unknown, because the measurement ended without a "
-        "result. **What to do:** comment `/nightshift` to measure again; the log of the run says "
-        "more about the reason. This check does not block."
-    ),
-}
-"""What the reader should do next, by outcome."""
-
-_MACHINE_CHANGED = (
-    "Base was measured twice, and the two differed although the code is the same. So nothing can "
-    "be said about this change, and the intervals below do not hold. **What to do:** comment "
-    "`/nightshift` to measure again, or `/nightshift mode=count`, which counts instructions "
-    "instead of timing and is precise on a noisy machine. This check does not block."
-)
-"""What the reader should do next if the machine changed."""
-
 
 class MessageContext(NamedTuple):
     """What the text shows in addition to the measurement; an empty field is left out.
 
     ``number`` is the number of the pull request. ``config`` is the path of the configuration file
     in the repository, if it is not ``nightshift.toml``. ``run_page`` is the address of the workflow
-    run that measured, ``trends`` the address of the site with older results.
+    run that measured, ``trends`` the address of the site with older results. ``pushed`` is the
+    commit of a pushed branch, which is measured without a pull request.
     """
 
     number: int | None = None
     config: str = ""
     run_page: str = ""
     trends: str = ""
+    pushed: str = ""
 
 
 NO_CONTEXT = MessageContext()
@@ -115,11 +76,12 @@ def message_of(
     comparison = measured.comparison(smallest)
     title, outcome = _title(comparison), outcome_of(comparison)
     reproduce = reproduction(measured, comparison, context.config)
-    fetch = [f"git fetch origin pull/{context.number}/head"] if context.number is not None else []
+    head = context.pushed or (f"pull/{context.number}/head" if context.number is not None else "")
+    fetch = [f"git fetch origin {head}"] if head else []
     body = [
         f"### {title}",
         "",
-        _MACHINE_CHANGED if comparison.answer.moved else _WHAT_TO_DO[outcome],
+        advice(outcome, branch=bool(context.pushed), moved=bool(comparison.answer.moved)),
         "",
         f"`{comparison.head}` (head) against `{comparison.base}` (base).",
         "",
@@ -147,7 +109,7 @@ def message_without_result(
         "",
         code(said),
         "",
-        _WHAT_TO_DO[outcome],
+        advice(outcome, branch=bool(context.pushed)),
         *(["", *_links(context)[:1]] if _links(context) else []),
     ]
     return Words(outcome, f"{name}: {inert(said)}", "\n".join(body))

@@ -21,6 +21,12 @@ NIGHT = "night.html"
 TABLES = "tables.html"
 """File name of the tables of chosen columns, in the folder of the site's first page."""
 
+STATUS = "status.html"
+"""File name of the series against their accepted levels, in the folder of the first page."""
+
+SQL = "sql.html"
+"""File name of the page for queries, in the folder of the site's first page."""
+
 _PACKAGE = "pipeline.site"
 _SHARED = ("elements", "chart", "revisions", "colours")
 
@@ -44,10 +50,11 @@ _VIEWS = {
 }
 
 
-def views_of(page: str, sla: bool, tables: bool) -> list[View]:
+def views_of(page: str, sla: bool, tables: bool, status: bool = False) -> list[View]:
     """Return the links at the top of a page.
 
-    The SLA view is among them if a workload has an SLA, the page of tables if there are ``tables``.
+    The SLA view is among them if a workload has an SLA, the pages of tables and of the status if
+    there are ``tables`` and a ``status``.
     """
     first = "index.html"
     views = [
@@ -55,11 +62,15 @@ def views_of(page: str, sla: bool, tables: bool) -> list[View]:
         for name, title in _VIEWS.items()
         if sla or name != "insert"
     ]
-    beside = [
+    last, *others = (
         View(title, "#main" if page == file else file, here=page == file)
-        for title, file in (("Last night", NIGHT), *((("Tables", TABLES),) if tables else ()))
-    ]
-    return [views[0], *beside, *views[1:]]
+        for title, file in (
+            *(("SQL", SQL), ("Last night", NIGHT)),
+            *((("Status", STATUS),) if status else ()),
+            *((("Tables", TABLES),) if tables else ()),
+        )
+    )
+    return [views[0], *others, *views[1:], last]
 
 
 def render(
@@ -70,13 +81,14 @@ def render(
     views: Sequence[View] = (),
     styles: str = "",
     loads: bool = False,
+    engine: bool = False,
     **facts: Any,
 ) -> str:
     """Render a template as a whole page; all values are escaped.
 
     ``scripts`` are the names of scripts besides those of all pages, ``document`` is the data that
     they read. With ``loads`` they may load other scripts, which are files in the same folder as the
-    page.
+    page. With ``engine`` they may start the SQL engine.
     """
     library = _text("vendor/uplot/uPlot.iife.min.js")
     own = "\n".join(_text(f"scripts/{name}.js") for name in (*_SHARED, *scripts))
@@ -90,7 +102,7 @@ def render(
         document=embedded(document),
         library=library,
         script=program,
-        policy=policy([library, program], loads),
+        policy=policy([library, program], loads, engine),
         **facts,
     )
 

@@ -25,16 +25,18 @@ from pipeline.report.grid import Grid
 from pipeline.report.render.html import as_html, colour_styles
 from pipeline.site.changes import changes_at
 from pipeline.site.data import files_of, script, view_metrics, view_trend
+from pipeline.site.database import SiteDatabase, write_database
 from pipeline.site.explained import view_explained
 from pipeline.site.format import Anchors, moment
 from pipeline.site.functions import function_files, functions_of
 from pipeline.site.machines import SiteMachines
 from pipeline.site.night.write import NightReport, render_page
 from pipeline.site.overview import view_regressions
-from pipeline.site.page import MARK, NIGHT, TABLES, View, render, views_of
+from pipeline.site.page import MARK, NIGHT, SQL, STATUS, TABLES, View, render, views_of
 from pipeline.site.setups import LineSetup, name_places
 from pipeline.site.trends import Trend, Trends
 from pipeline.storage.derive.background import SUSTAINED
+from pipeline.storage.queries import RegressionRow, view_columns
 from pipeline.storage.runs import machines
 from pipeline.text.errors import UserError
 
@@ -43,6 +45,21 @@ _SCRIPTS = (
     *("overview", "trend", "functions", "step", "flame", "regression"),
     *("compare", "sla", "machines", "site"),
 )
+_EXAMPLE = """\
+SELECT line, revision, step, avg(value) AS qps, count(*) AS runs
+FROM series_point WHERE metric = 'qps'
+GROUP BY line, position, revision, step ORDER BY line, step, position LIMIT 100"""
+"""The query that the page SQL begins with."""
+
+_TABLES = "Tables of chosen columns", ""
+_STATUS = (
+    "Status",
+    "Every series against its last accepted level, by day. A dot is a value within the smallest "
+    "change of interest. `nightshift ack FINGERPRINT --note REASON` accepts the level after a "
+    "change.",
+)
+"""Headings of pages of tables, and what they show."""
+
 _STAMP = 12
 """Length of the hash that distinguishes the data folders of successive sites."""
 
@@ -58,6 +75,9 @@ def write_site(
     events: Sequence[EnvironmentEvent] = (),
     explanations: Sequence[tuple[Regression, Explanation]] = (),
     tables: Sequence[Grid] = (),
+    status: Sequence[Grid] = (),
+    rows: Sequence[RegressionRow] = (),
+    results: Path | None = None,
 ) -> Path:
     """Write the site of a plan into ``folder`` and return its first page.
 
@@ -65,7 +85,9 @@ def write_site(
     is the data of the report, ``now`` the time with its zone. ``issues`` are the files of
     regressions by fingerprint, for links. ``events`` are changes of the machines, the newest first.
     ``explanations`` are the explained regressions, each of which gets a page. ``tables`` are the
-    tables of chosen columns, which share one page.
+    tables of chosen columns, which share one page. ``status`` has the
+    series against their accepted levels, on a page of their own. ``rows`` are the regressions as
+    the page SQL shows them; with ``results``, it links to the bundles in that folder.
 
     The data are written to a new folder, then the new pages replace the old ones, then the old data
     are deleted. If the process is killed at any moment, ``folder`` holds a complete site. Raises
@@ -101,9 +123,13 @@ def write_site(
             ),
         }
         sla = any(trend["sla"] for trend in index["trends"])
-        views = partial(views_of, sla=sla, tables=bool(tables))
+        views = partial(views_of, sla=sla, tables=bool(tables), status=bool(status))
         write_atomically(folder / NIGHT, render_page(night, detected, now, views(NIGHT)))
-        _write_tables(folder / TABLES, tables, views(TABLES), index["written"])
+        _write_tables(folder / TABLES, tables, views(TABLES), index["written"], _TABLES)
+        _write_tables(folder / STATUS, status, views(STATUS), index["written"], _STATUS)
+        database = write_database(data, night.trends.store, plan, rows)
+        base = _link(results, folder) if results is not None else ""
+        _write_sql(folder / SQL, data.name, database, base, views(SQL), index["written"])
         write_atomically(
             page,
             render(
@@ -177,8 +203,17 @@ def _write_explained(
     return written
 
 
-def _write_tables(page: Path, tables: Sequence[Grid], views: Sequence[View], written: str) -> None:
-    """Write the page of the tables of chosen columns; without tables, remove an older one."""
+def _write_tables(
+    page: Path,
+    tables: Sequence[Grid],
+    views: Sequence[View],
+    written: str,
+    about: tuple[str, str],
+) -> None:
+    """Write a page of tables; without tables, remove an older one.
+
+    ``about`` is the heading of the page, and what it shows.
+    """
     if not tables:
         page.unlink(missing_ok=True)
         return
@@ -189,7 +224,51 @@ def _write_tables(page: Path, tables: Sequence[Grid], views: Sequence[View], wri
         views=views,
         styles=colour_styles(),
         # The renderer escapes all text.
+        heading=about[0],
+        explained=about[1],
         tables=[Markup(as_html(grid)) for grid in tables],  # noqa: S704
+        written=written,
+    )
+    write_atomically(page, text)
+
+
+def _write_sql(
+    page: Path,
+    data: str,
+    database: SiteDatabase,
+    results: str,
+    views: Sequence[View],
+    written: str,
+) -> None:
+    """Write the page for queries on the database of the site."""
+    document = {
+        "trends": [],
+        "metrics": {},
+        "data": data,
+        "results": results,
+        "database": {"size": database.size, "part": database.part},
+    }
+    notes = []
+    if database.timelines < database.all_timelines:
+        notes.append(
+            f"step_second has the newest {database.timelines} of {database.all_timelines} steps; "
+            "`nightshift sql` has all."
+        )
+    if database.costs < database.all_costs:
+        notes.append(
+            f"function_cost has the newest {database.costs} of {database.all_costs} costs; "
+            "`nightshift sql` has all."
+        )
+    text = render(
+        "sql.html.j2",
+        ("data", "sql"),
+        document,
+        views=views,
+        loads=True,
+        engine=True,
+        example=_EXAMPLE,
+        columns=view_columns(),
+        notes=notes,
         written=written,
     )
     write_atomically(page, text)

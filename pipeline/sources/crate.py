@@ -55,6 +55,21 @@ class CrateSource:
         sha256 = kept(path, lambda: self._download(version, path))
         return Fetched(path=path, locator=f"{self._crate} {version}", sha256=sha256)
 
+    def address(self, version: str) -> str:
+        """Return the address of the .crate file of a version, as the registry's index gives it."""
+        with self._asked(self._crate) as home:
+            file = next(home.glob("registry/index/*/config.json"), None)
+            try:
+                downloads = _Downloads.model_validate_json(file.read_bytes() if file else b"").dl
+            except ValidationError as error:
+                raise UserError(
+                    f"cargo does not record from where it downloads {self._crate}; use a line of "
+                    "another source"
+                ) from error
+        if "{" not in downloads:
+            downloads += "/{crate}/{version}/download"
+        return downloads.replace("{crate}", self._crate).replace("{version}", version)
+
     def _download(self, version: str, path: Path) -> str:
         part = path.with_name(f".{path.name}.part")
         try:
@@ -121,6 +136,12 @@ class _Entry(BaseModel):
     vers: str
     cksum: str
     yanked: bool = False
+
+
+class _Downloads(BaseModel):
+    """The file config.json of a registry's index: ``dl`` is where crates are downloaded from."""
+
+    dl: str
 
 
 def _adopt_settings(home: Path) -> None:

@@ -61,6 +61,10 @@ class MavenSource:
         sha256 = self._site.download(artifact.uri(self._base), path)
         return Fetched(path=path, locator=str(artifact), sha256=sha256)
 
+    def address(self, version: str) -> str:
+        """Return the address of the jar file of a version."""
+        return str(self._artifact.with_version(version).uri(self._base))
+
 
 def parse_versions(metadata: bytes) -> tuple[str, ...]:
     """Return the versions that a maven-metadata.xml lists, in order.

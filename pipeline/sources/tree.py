@@ -161,15 +161,16 @@ def is_changed(folder: Path) -> bool:
     """Return whether a working tree has changes that are not committed."""
     if not knows_commit(folder, "HEAD"):
         return True
-    asked = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+    # Files that a submodule does not track do not count either.
+    asked = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=untracked")
     return bool(run_git(folder, *asked).strip())
 
 
 def _tracked(folder: Path) -> list[str]:
-    """Return the names of the files that git tracks and that exist."""
-    listed = run_git(folder, "ls-files", "-z", "--cached").split("\0")
+    """Return the names of the files that git tracks and that exist, in submodules too."""
+    listed = run_git(folder, "ls-files", "-z", "--cached", "--recurse-submodules").split("\0")
     paths = ((name, folder / name) for name in set(filter(None, listed)))
-    # A submodule is a folder.
+    # A submodule that was not downloaded is an empty folder.
     return sorted(name for name, path in paths if path.is_symlink() or path.is_file())
 
 

@@ -182,10 +182,21 @@ def _accept_read_only(
     the file is then opened normally.
     """
     path = Path(arguments[0])
-    log = path.with_name(f"{path.name}-wal")
-    if path.exists() and not os.access(path.parent, os.W_OK) and not log.exists():
-        arguments[0] = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    if path.exists() and _is_immutable(path):
+        arguments[0] = read_only_address(path)
         options["uri"] = True
+
+
+def read_only_address(path: Path) -> str:
+    """Return the address with which SQLite opens a store for reading only."""
+    immutable = "&immutable=1" if _is_immutable(path) else ""
+    return f"file:{quote(str(path))}?mode=ro{immutable}"
+
+
+def _is_immutable(path: Path) -> bool:
+    """Whether nobody can write to a SQLite file, and no log of earlier writers must be read."""
+    log = path.with_name(f"{path.name}-wal")
+    return not os.access(path.parent, os.W_OK) and not log.exists()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

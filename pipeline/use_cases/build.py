@@ -9,8 +9,8 @@ from pipeline.measure.build import NotBuiltError, default_options
 from pipeline.measure.discover import Offer, look_up, supply_at
 from pipeline.measure.progress import Watcher
 from pipeline.measure.run import build_all
+from pipeline.measure.supplies import supplies_of
 from pipeline.model import Build
-from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
@@ -42,20 +42,21 @@ def build_one(
             f"name the revision of {asked.target} to build; `nightshift discover {asked.target}` "
             "lists them"
         )
-    offer = _offer(asked.target, asked.source, asked.repository, asked.branch)
+    offer = _offer(context, asked)
     return _one(context, offer, asked.revision, asked.options, again, watcher)
 
 
-def _offer(target: str, source: str, repository: str, branch: str) -> Offer:
+def _offer(context: MeasuringContext, asked: BuildRequest) -> Offer:
     try:
-        by_name = {supply.name: supply for supply in find_target(target).supplies}
+        supplies = supplies_of(context.file, asked.target)
     except KeyError as error:
         raise UserError(error.args[0]) from error
-    name = source or ("git" if repository and "git" in by_name else next(iter(by_name)))
+    by_name = {supply.name: supply for supply in supplies}
+    name = asked.source or ("git" if asked.repository and "git" in by_name else supplies[0].name)
     if name not in by_name:
-        raise UserError(f"{target} has no source {name!r}; {did_you_mean(name, by_name)}")
+        raise UserError(f"{asked.target} has no source {name!r}; {did_you_mean(name, by_name)}")
     try:
-        return Offer(target, supply_at(by_name[name], repository, branch))
+        return Offer(asked.target, supply_at(by_name[name], asked.repository, asked.branch))
     except ValueError as error:
         raise UserError(str(error)) from error
 

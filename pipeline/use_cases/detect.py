@@ -9,7 +9,7 @@ from pipeline.environment.persistence import FILE as ENVIRONMENT
 from pipeline.environment.persistence import save_environment
 from pipeline.measure.plan import Plan
 from pipeline.model import Pattern, digest
-from pipeline.regressions.creep import anchors
+from pipeline.regressions.anchors import anchors
 from pipeline.regressions.detect import search, searched
 from pipeline.regressions.detected import FILE as DETECTED
 from pipeline.regressions.detected import Detected

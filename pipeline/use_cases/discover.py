@@ -13,8 +13,8 @@ from pipeline.measure.discover import (
     offers_of,
     remember,
 )
+from pipeline.measure.supplies import supplies_of
 from pipeline.model import Revision
-from pipeline.targets import find_target
 from pipeline.text.errors import UserError, did_you_mean
 from pipeline.use_cases.measuring import MeasuringContext
 
@@ -52,14 +52,14 @@ def _remember(context: MeasuringContext, found: Discovered) -> None:
 def _everywhere(context: MeasuringContext, name: str, source: str, refresh: bool) -> Discovered:
     """Ask one or all sources of a target; warn about those that cannot be reached."""
     try:
-        target = find_target(name)
+        supplies = supplies_of(context.file, name)
     except KeyError as error:
         raise UserError(error.args[0]) from error
-    names = [supply.name for supply in target.supplies]
+    names = [supply.name for supply in supplies]
     if source and source not in names:
         raise UserError(f"{name} has no source {source!r}; {did_you_mean(source, names)}")
     found: dict[Offer, tuple[Revision, ...]] = {}
-    for supply in target.supplies:
+    for supply in supplies:
         if source not in ("", supply.name):
             continue
         offer = Offer(name, supply)

@@ -34,7 +34,9 @@ from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import event_log
 from pipeline.use_cases.explain import is_unproven, why
 from pipeline.use_cases.measuring import MeasuringContext
+from pipeline.use_cases.reproduce import present_script
 from pipeline.use_cases.reproduction import reproduce
+from pipeline.use_cases.verify_fix import verification_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -192,6 +194,8 @@ def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[
             facts[regression.fingerprint] = Facts(
                 reproduce=reproduce(context, plan, regression),
                 why=why(context, plan, regression, keep=keep),
+                script=present_script(context.results, regression),
+                fix=_fix(context, regression),
                 find=_origins(plan, found(), regression),
                 pages=pages,
             )
@@ -207,6 +211,12 @@ def _words_of(context: MeasuringContext, plan: Plan, *, keep: bool) -> Callable[
         return words
 
     return of_sink
+
+
+def _fix(context: MeasuringContext, regression: Regression) -> str:
+    """Describe the last fix that was measured; empty if there is none."""
+    found = verification_of(context.results, regression.fingerprint)
+    return found.sentence() if found is not None else ""
 
 
 def _discovered(context: MeasuringContext) -> Discovered:

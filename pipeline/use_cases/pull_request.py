@@ -176,6 +176,7 @@ def publish_pull_request(context: MeasuringContext, asked: PublishRequest) -> Pu
             asked.command_config,
             measurement.page,
             context.config.hub.site_url,
+            measurement.sha if measurement.pushed else "",
         )
         words = words_of(found, asked.smallest, beside)
         if found.measured is not None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pipeline.ledger.replay import Raised, nights, replay
 from pipeline.measure.progress import Watcher, counting
-from pipeline.regressions.detect import watched_metrics, watched_series
+from pipeline.regressions.watched import watched_metrics, watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.journal import now

@@ -18,6 +18,8 @@ from pipeline.site.night import NightReport
 from pipeline.storage.journal import now
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.report import read_report
+from pipeline.use_cases.sql import rows_of
+from pipeline.use_cases.status import grids_of_status, read_status
 from pipeline.use_cases.table import all_chosen_tables
 
 
@@ -36,6 +38,7 @@ def make_site(
     detected = context.regressions.detection_of(plan, at)
     known = context.regressions.known(at)
     environment = load_environment(context.results)
+    status = read_status(context, plan)
     return write_site(
         output or context.results / "site",
         plan,
@@ -47,6 +50,9 @@ def make_site(
         events=environment.events if environment is not None else (),
         explanations=_explanations(context, detected, known),
         tables=list(chain.from_iterable(all_chosen_tables(context).values())),
+        status=grids_of_status(context, status, status.rows),
+        rows=rows_of(known.values(), context.results),
+        results=context.results,
     )
 
 

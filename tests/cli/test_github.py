@@ -17,7 +17,7 @@ from pipeline.use_cases import github_client
 from tests.cli.conftest import Ran
 from tests.fakes.github import FakeGithub, failing
 from tests.fakes.github.repository import Repository
-from tools.pasted import pasted
+from tools.pasted import blocks, pasted
 
 TOKEN = "ghp_of_the_administrator"  # noqa: S105 - of the fake
 MEASURES = ".github/workflows/nightshift.yml"
@@ -291,6 +291,17 @@ def test_hosted_runners_need_no_runner_and_no_approval_of_everybody(
     without(NIGHTLY)(acme)
     text(MEASURES, "{target: sqlite}", "{target: sqlite, runner: '\"ubuntu-24.04\"'}")(acme)
     assert "0 settings missing" in check().out
+
+
+def test_a_mirror_that_measures_pushed_branches_needs_no_label(
+    acme: Repository, check: Check
+) -> None:
+    branches = next(text for _, text in blocks("docs/guide/github.md") if "push:" in text)
+    acme.set_workflow(MEASURES, text=branches)
+    without(COMMENTS)(acme)
+    acme.delete_label("nightshift")
+    acme.settings.rules_require = ()
+    assert check().out.splitlines() == ["0 settings missing, 8 checks passed"]
 
 
 def test_a_private_repository_has_no_approval_policy(acme: Repository, check: Check) -> None:

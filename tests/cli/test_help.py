@@ -115,6 +115,7 @@ def test_the_verbs_are_grouped_and_come_in_the_order_of_a_night(nightshift: Nigh
         "bisect",
         "pursue",
         "explain",
+        "reproduce",
         "remeasure",
         "backfill",
     ]

@@ -175,14 +175,15 @@ def test_a_folder_that_is_written_like_a_release_is_pointed_at(
     assert parse_subject("sqlite:mine/3").folder == str(tmp_path / "mine/3")
 
 
-def test_a_target_that_is_had_prebuilt_only_has_no_trees(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be built from a source tree; name a release"):
-        find_subject(parse_subject(f"mysql:{tmp_path}"), tmp_path, tmp_path / "results")
-
-
 def test_options_choose_the_source(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no source of mysql fits the build options rel_o2nofp"):
-        find_subject(parse_subject("mysql:9.1.0@rel_o2nofp"), tmp_path, tmp_path / "results")
+    with pytest.raises(UserError, match="no source of sqlite fits the build options official"):
+        find_subject(parse_subject("sqlite:3.46.0@official"), tmp_path, tmp_path / "results")
+
+
+def test_commits_of_a_clone_leave_out_submodules_that_no_build_needs(repository: Path) -> None:
+    found, _ = find_subject(parse_subject(f"mariadb:{repository}"), repository, repository)
+    assert found.supply is not None
+    assert "storage/rocksdb/rocksdb" in found.supply.unused_submodules
 
 
 def test_a_release_is_found_wherever_it_is(cache: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from pipeline.config import DetectSection, RuleSection
 from pipeline.ledger.ledger import NOT_MEASURED
 from pipeline.ledger.replay import FEWEST, Raised, nights, replay
-from pipeline.regressions.detect import detect_all, watched_series
+from pipeline.regressions.detect import detect_all
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.rules import Rules
+from pipeline.regressions.watched import watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.runs import hostnames, run_heads

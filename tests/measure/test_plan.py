@@ -65,6 +65,29 @@ def test_a_line_chooses_from_the_releases(settings: dict[str, Any], chosen: list
 
 
 @pytest.mark.parametrize(
+    ("settings", "chosen"),
+    [
+        ({}, ["18.4", "19beta1", "19beta2", "19rc1", "19.0"]),
+        ({"since": "19"}, ["19beta1", "19beta2", "19rc1", "19.0"]),
+        ({"since": "19.0"}, ["19.0"]),
+        ({"since": "19beta2"}, ["19beta2", "19rc1", "19.0"]),
+        ({"until": "19rc1"}, ["18.4", "19beta1", "19beta2", "19rc1"]),
+        ({"until": "18"}, ["18.4"]),
+        ({"take": "newest-of-each-major"}, ["18.4", "19.0"]),
+        ({"take": "newest-of-each-major", "until": "19beta2"}, ["18.4", "19beta2"]),
+    ],
+)
+def test_a_line_has_what_comes_before_a_release(
+    settings: dict[str, Any], chosen: list[str]
+) -> None:
+    tags = Offer("postgres", next(each for each in Postgres().supplies if each.name == "tags"))
+    spellings = ("REL_19_RC1", "REL_19_0", "REL_18_4", "REL_19_BETA2", "REL_19_BETA1")
+    section = LineSection(name="x", target="postgres", source="tags", **settings)
+    found = select(revisions_of(tags, spellings), section)
+    assert [revision.version for revision in found] == chosen
+
+
+@pytest.mark.parametrize(
     ("more", "chosen"),
     [
         ("newest = 2", ["17.11", "18.0"]),
@@ -369,7 +392,7 @@ def test_what_the_lines_ask_for_is_asked_once() -> None:
         ),
         (line() + workload('family = "sysbnch"'), "8: workload.family", "did you mean sysbench?"),
         (line() + workload('config = "x10"'), "8: workload.config", "choose one of x10a"),
-        (line() + workload('config = "x10a"'), "8: workload.config", "no file for postgres 9.6"),
+        (line() + workload('config = "x10c"'), "8: workload.config", "no file for postgres 9.6"),
         (
             line(more='build = "o3"'),
             "4: line.build",

@@ -14,7 +14,8 @@ from pipeline.config import DetectSection
 from pipeline.measure.plan import Line, Plan
 from pipeline.model import Regression, RegressionKind, RegressionState
 from pipeline.notify.base.text import Facts, notice
-from pipeline.regressions.creep import anchors, worse_steps
+from pipeline.regressions.anchors import anchors
+from pipeline.regressions.creep import worse_steps
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.reconcile import certain_ends, reconcile

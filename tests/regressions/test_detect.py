@@ -10,9 +10,10 @@ import pytest
 
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
-from pipeline.regressions.detect import detect_all, watched_series
+from pipeline.regressions.detect import detect_all
 from pipeline.regressions.detected import Detected, read_detection_of, save_detected
 from pipeline.regressions.grouping import group_shifts
+from pipeline.regressions.watched import watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.text.errors import UserError
 from tests.regressions.samples import shift

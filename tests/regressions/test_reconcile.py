@@ -14,12 +14,13 @@ from sqlalchemy import Engine
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
 from pipeline.model import RegressionState
-from pipeline.regressions.detect import search, watched_series
+from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.reconcile import reconcile
 from pipeline.regressions.repository import RegressionRepository
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.states import KnownRegression, known_regressions
+from pipeline.regressions.watched import watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.storage.journal import Event, EventKind, Journal
 from pipeline.text.errors import UserError

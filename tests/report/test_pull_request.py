@@ -114,6 +114,32 @@ def test_changes_are_annotated_both_ways() -> None:
     assert len(message_of(read(*many)).notes) == 50
 
 
+ON_A_BRANCH = MessageContext(pushed=HEAD)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        [SCAN, levels(change=0.1)],
+        [levels(blocks=1, change=0.1)],
+        [levels(change=0.1, control=0.1)],
+    ],
+)
+def test_about_a_pushed_branch_nobody_is_asked_to_comment(figures: list[dict[str, Any]]) -> None:
+    words = message_of(read(*figures), context=ON_A_BRANCH)
+    assert "**What to do:**" in words.body
+    assert "comment" not in words.body and "pull/" not in words.body
+    assert f"    git fetch origin {HEAD}\n" in words.body
+    assert (words.outcome, words.title) == message_of(read(*figures))[:2]
+
+
+@pytest.mark.parametrize("outcome", WITHOUT_RESULT)
+def test_a_missing_result_of_a_branch_says_what_to_do_there(outcome: PullRequestOutcome) -> None:
+    body = message_without_result(outcome, "the reason", ON_A_BRANCH).body
+    assert "**What to do:**" in body
+    assert "comment" not in body and "pull request" not in body
+
+
 @pytest.mark.parametrize("outcome", WITHOUT_RESULT)
 def test_a_missing_result_says_why_and_what_to_do(outcome: PullRequestOutcome) -> None:
     words = message_without_result(outcome, "sqlite3.c:1: error: `x` @octocat <img> ##[error] #1")

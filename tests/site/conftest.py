@@ -20,6 +20,9 @@ from tests.site.explanations import counted_explanation
 from tests.site.page_store import METRICS, STEPS, add_functions, make_store
 from tests.site.pages import site_page
 from tests.site.test_page import MINORS, NOW, fails, level
+from tests.storage.conftest import asked, copied, store, store_url
+
+__all__ = ["asked", "copied", "store", "store_url"]
 
 BRANCH = tuple(f"19.2026020{day}" for day in range(1, 8))
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"

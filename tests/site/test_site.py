@@ -198,7 +198,7 @@ def test_a_second_site_takes_the_place_of_the_first(night: Made, tmp_path: Path)
     assert write(night, tmp_path / "site", NOW + timedelta(days=1)) == page
     assert index(page)["data"] != before
     assert sorted(path.name for path in page.parent.iterdir()) == sorted(
-        ["index.html", "night.html", index(page)["data"]]
+        ["index.html", "night.html", "sql.html", index(page)["data"]]
     )
 
 
@@ -238,7 +238,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(night: Made, tmp_path:
     (page.parent / "data-mine").mkdir()
     write(night, tmp_path / "site", NOW + timedelta(days=1))
     assert sorted(path.name for path in page.parent.iterdir()) == sorted(
-        ["index.html", "night.html", index(page)["data"], "data-mine"]
+        ["index.html", "night.html", "sql.html", index(page)["data"], "data-mine"]
     )
 
 

@@ -1,4 +1,4 @@
-"""The chart library is the one that was published, and its licence is with it."""
+"""The libraries of the site are those that were published, and their licences are with them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,35 @@ import hashlib
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import pipeline.site
 
-FOLDER = Path(pipeline.site.__file__).parent / "vendor" / "uplot"
-VERSION = tomllib.loads((FOLDER / "version.toml").read_text())
+FOLDER = Path(pipeline.site.__file__).parent / "vendor"
+PACKAGES = ("uplot", "sqljs")
 
 
-def test_every_file_is_the_pinned_one() -> None:
+def test_every_library_is_listed() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_file_is_the_pinned_one(name: str) -> None:
+    version = tomllib.loads((FOLDER / name / "version.toml").read_text())
     found = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in FOLDER.iterdir()
+        for path in (FOLDER / name).iterdir()
         if path.name != "version.toml"
     }
-    assert found == VERSION["sha256"]
+    assert found == version["sha256"]
 
 
 def test_the_version_and_the_licence_are_those_of_the_files() -> None:
-    assert f"uPlot (v{VERSION['version']})" in (FOLDER / "uPlot.iife.min.js").read_text()[:100]
-    assert f"The {VERSION['license']} License" in (FOLDER / "LICENSE").read_text()
+    versions = {
+        name: tomllib.loads((FOLDER / name / "version.toml").read_text()) for name in PACKAGES
+    }
+    for name, version in versions.items():
+        licence = (FOLDER / name / "LICENSE").read_text().lower()
+        assert f"{version['license'].lower()} license" in licence
+    uplot = versions["uplot"]["version"]
+    assert f"uPlot (v{uplot})" in (FOLDER / "uplot/uPlot.iife.min.js").read_text()[:100]

@@ -142,6 +142,28 @@ def test_tags(repository: Repository, tmp_path: Path) -> None:
         source.fetch("v3", tmp_path)
 
 
+def test_only_a_tag_that_is_built_is_downloaded(repository: Repository, tmp_path: Path) -> None:
+    """And without its history. A tag that was moved is followed, and one that is gone serves."""
+    repository.commit("one")
+    repository.git("tag", "v1")
+    repository.commit("two")
+    repository.git("tag", "v2")
+    source = GitTags(str(repository.folder), tmp_path / "cache")
+    assert source.versions() == ("v1", "v2")
+    assert not list(tmp_path.glob("cache/git/*"))
+    source.fetch("v2", tmp_path)
+    (store,) = tmp_path.glob("cache/git/*.git")
+    counted = ["git", "-C", str(store), "rev-list", "--all", "--count"]
+    assert subprocess.run(counted, capture_output=True, text=True, check=True).stdout == "1\n"
+    repository.commit("three")
+    repository.git("tag", "-f", "v2")
+    assert files_of(source.fetch("v2", tmp_path).path) == {"file": "three"}
+    shutil.rmtree(repository.folder)
+    assert files_of(source.fetch("v2", tmp_path).path) == {"file": "three"}
+    with pytest.raises(UserError, match="cannot be read"):
+        source.fetch("v1", tmp_path)
+
+
 @pytest.mark.parametrize("name", ["--output=/x", "HEAD", "main", "../x", "", "abc"])
 def test_only_a_hash_names_a_commit(repository: Repository, tmp_path: Path, name: str) -> None:
     repository.commit("one")

@@ -114,3 +114,26 @@ def test_of_a_repository_it_is_what_git_tracks_as_it_stands(folder: Path, tmp_pa
     assert int(seconds) > 0
     with pytest.raises(UserError, match="has no commit 'nowhere'"):
         commit_named(folder, "nowhere")
+
+
+@NEEDS_GIT
+def test_of_a_repository_the_submodules_are_a_part(folder: Path, tmp_path: Path) -> None:
+    library = tmp_path / "lib"
+    library.mkdir()
+    (library / "lib.c").write_text("int lib;")
+    for place in (library, folder):
+        git(place, "init", "-q")
+        git(place, "add", "-A")
+        git(place, "commit", "-qm", "first")
+    git(folder, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library))
+    git(folder, "commit", "-qm", "submodule")
+    assert not is_changed(folder)
+    before = state(folder, tmp_path / "cache")
+    fetched = SourceTree(str(folder), tmp_path / "cache").fetch(before, tmp_path / "cache")
+    with tarfile.open(fetched.path) as tar:
+        assert "lib/lib.c" in tar.getnames()
+    (folder / "lib/untracked").write_text("")
+    assert not is_changed(folder)
+    (folder / "lib/lib.c").write_text("int other;")
+    assert is_changed(folder)
+    assert state(folder, tmp_path / "cache") != before

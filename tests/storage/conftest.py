@@ -11,8 +11,10 @@ import pytest
 from psycopg import sql
 from sqlalchemy import Engine
 
+from pipeline.measure.plan import Plan
 from pipeline.storage.database import open_store
 from tests.conftest import RunningPostgres
+from tests.storage.asked_store import copy_store, make_asked
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -48,3 +50,16 @@ def store(store_url: str) -> Iterator[Engine]:
     engine = open_store(store_url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engine, Plan]:
+    """A store with everything that the documented queries ask for, and its plan."""
+    return make_asked(tmp_path_factory.mktemp("asked"))
+
+
+@pytest.fixture
+def copied(asked: tuple[Engine, Plan], store: Engine) -> Engine:
+    """A copy of that store on each database."""
+    copy_store(asked[0], store)
+    return store

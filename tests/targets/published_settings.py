@@ -1,6 +1,6 @@
 """The published settings of the reports, as facts: for a server of 8 cores and 32 GB.
 
-From bench/conf/arc/oct24/c8r32, bench/conf/arc/may25.pg18/pn53 and
+From bench/conf/arc/oct24/c8r32, bench/conf/arc/may25.pg18/pn53, bench/arc/feb25.pg.flat and
 bench/arc/aug25.sb.mem.in.1u.50m.600s.900s.pn53 of the repository mdcallag/mytools. Without what
 is of a machine or a run and not of a configuration: folders, and the allocator that is preloaded.
 """
@@ -204,6 +204,8 @@ _SYNC = read("innodb_flush_log_at_trx_commit 1\nsync_binlog 1")
 _IN_INNODB = read("binlog_storage_engine innodb")
 
 PUBLISHED: Mapping[tuple[str, str, str], Settings] = {
+    ("postgres", "x10a", "10"): {name: _X10A_12[name] for name in _X10A_12 if name != "jit"},
+    ("postgres", "x10a", "11"): _X10A_12,
     ("postgres", "x10a", "12"): _X10A_12,
     ("postgres", "x10a", "13"): _X10A_13,
     ("postgres", "x10a", "14"): _X10A_13,

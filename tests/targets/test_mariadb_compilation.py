@@ -130,6 +130,37 @@ def test_what_the_options_choose_comes_last(tmp_path: Path) -> None:
     assert make[-1] == "mariadbd", "no clients, no tests"
 
 
+@pytest.mark.usefixtures("headers")
+def test_a_clone_without_the_connector_says_what_to_run(tmp_path: Path) -> None:
+    asked = work(tmp_path)
+    (asked.tree / ".gitmodules").touch()
+    with pytest.raises(CompileError, match="lacks the submodule libmariadb; run in the clone: git"):
+        MariaDB().recipe(asked)
+    (asked.tree / "libmariadb").mkdir()
+    (asked.tree / "libmariadb/CMakeLists.txt").touch()
+    MariaDB().recipe(asked)
+
+
+@pytest.mark.usefixtures("headers")
+def test_before_10_5_the_server_is_called_mysqld_and_pcre_is_in_the_tree(tmp_path: Path) -> None:
+    asked = work(tmp_path)
+    (asked.tree / "sql/CMakeLists.txt").write_text("MYSQL_ADD_EXECUTABLE(mysqld ${SOURCE})\n")
+    (asked.tree / "pcre").mkdir()
+    (asked.tree / "pcre/CMakeLists.txt").touch()
+    recipe = MariaDB().recipe(asked)
+    assert "-DWITH_PCRE=bundled" in recipe.commands[0]
+    assert recipe.commands[1][-1] == "mysqld"
+    assert recipe.copies[0] == ("build/sql/mysqld", "bin/mysqld")
+
+
+def test_submodules_that_the_server_needs_are_downloaded() -> None:
+    for supply in MariaDB().supplies:
+        if supply.kind in ("git", "tags"):
+            assert "storage/rocksdb/rocksdb" in supply.unused_submodules
+            needed = {"libmariadb", "extra/wolfssl/wolfssl"}
+            assert not needed.intersection(supply.unused_submodules)
+
+
 def test_a_tree_without_its_own_ssl_takes_that_of_the_machine(
     headers: Path, tmp_path: Path
 ) -> None:

@@ -56,3 +56,14 @@ def test_a_source_package_has_the_release_between_an_epoch_and_debian() -> None:
     assert [revision.version for revision in found] == ["10.5.23", "10.11.18", "11.8.6", "11.8.9"]
     assert [revision.major for revision in found] == ["10.5", "10.11", "11.8", "11.8"]
     assert [revision.locator for revision in found] == spellings[:4]
+
+
+def test_a_tag_has_the_release_after_the_name() -> None:
+    target = MariaDB()
+    (supply,) = [supply for supply in target.supplies if supply.kind == "tags"]
+    tags = ["mariadb-11.4.10", "mariadb-11.4.9", "mariadb-12.0.1-preview", "mysql-5.5.30", "x"]
+    found = target.revisions(supply, tags)
+    assert [(each.version, each.locator) for each in found] == [
+        ("11.4.9", "mariadb-11.4.9"),
+        ("11.4.10", "mariadb-11.4.10"),
+    ]

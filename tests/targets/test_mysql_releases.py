@@ -39,6 +39,25 @@ def test_releases_are_ordered_by_number() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "spellings", "versions"),
+    [
+        (
+            "tags",
+            ["mysql-9.7.0", "mysql-8.4.10", "mysql-8.4.9", "mysql-cluster-8.0.31", "mysql-8.0"],
+            ["8.4.9", "8.4.10", "9.7.0"],
+        ),
+        ("debian-source", ["sid/9.7.4-2", "sid/8.0.46~rc-1", "sid/x"], ["8.0.46", "9.7.4"]),
+    ],
+)
+def test_source_code_has_other_spellings(
+    source: str, spellings: list[str], versions: list[str]
+) -> None:
+    found = revisions(source, spellings)
+    assert [each.version for each in found] == versions
+    assert not SUPPLIES[source].prebuilt
+
+
+@pytest.mark.parametrize(
     ("source", "spelling"),
     [
         *(("npm", spelling) for spelling in ("5.6", "", "5.6.24-beta", "5.6.240", "v5.6.24")),

@@ -80,15 +80,41 @@ def test_an_unknown_target_says_what_there_is(name: str, hint: str) -> None:
     ("kind", "spellings", "versions"),
     [
         ("tarball", ["17.10", "17.9", "9.6.24", "17", "17.0rc1"], ["9.6.24", "17.9", "17.10"]),
-        ("tags", ["REL_17_2", "REL9_6_24", "REL_18_BETA1", "x", "REL_10_0"], None),
-        ("debian-source", ["bookworm/15.14-0+deb12u1", "sid/18.1-1", "sid/19~beta1-1"], None),
+        (
+            "tags",
+            ["REL_17_2", "REL9_6_24", "REL9_5_25", "REL8_4_0", "x", "REL_10_0", "REL_17_STABLE"],
+            ["9.6.24", "10.0", "17.2"],
+        ),
+        (
+            "tags",
+            ["REL_19_0", "REL_19_RC1", "REL_19_BETA1", "REL_18_4", "REL_19_BETA10", "REL_19_BETA2"],
+            ["18.4", "19beta1", "19beta2", "19beta10", "19rc1", "19.0"],
+        ),
+        (
+            "tags",
+            ["REL9_6_0", "REL9_6_RC1", "REL9_6_BETA4", "REL9_6_ALPHA1", "REL9_5_BETA1"],
+            ["9.6alpha1", "9.6beta4", "9.6rc1", "9.6.0"],
+        ),
+        (
+            "debian-source",
+            ["bookworm/15.14-0+deb12u1", "sid/18.1-1", "sid/19~beta1-1", "sid/19~rc2-1+b1"],
+            ["15.14", "18.1", "19beta1", "19rc2"],
+        ),
+        ("maven", ["9.5.5", "9.6.24", "10.4.0"], ["9.6.24", "10.4"]),
     ],
 )
 def test_other_sources_have_other_spellings(
-    kind: str, spellings: list[str], versions: list[str] | None
+    kind: str, spellings: list[str], versions: list[str]
 ) -> None:
     supply = Supply(name=kind, kind=kind, coordinates="", prebuilt=False)
-    expected = versions or {"tags": ["9.6.24", "10.0", "17.2"]}.get(kind, ["15.14", "18.1"])
     found = Postgres().revisions(supply, spellings)
-    assert [revision.version for revision in found] == expected
+    assert [revision.version for revision in found] == versions
     assert {revision.locator for revision in found} <= set(spellings)
+
+
+def test_what_comes_before_a_release_belongs_to_its_major() -> None:
+    supply = Supply(name="tags", kind="tags", coordinates="", prebuilt=False)
+    beta, release = Postgres().revisions(supply, ["REL_19_0", "REL_19_BETA1"])
+    assert (beta.major, release.major) == ("19", "19")
+    assert (19,) < beta.order < release.order < (19, 1)
+    assert beta.locator == "REL_19_BETA1"

@@ -107,6 +107,19 @@ def test_a_push_takes_the_place_of_what_is_measured_of_its_pull_request() -> Non
     assert job["concurrency"]["cancel-in-progress"] is True
 
 
+def test_a_push_to_a_branch_is_measured_and_no_other_push() -> None:
+    """To the default branch nothing is compared, and what is deleted has no commit: GitHub runs the
+    workflow for a deleted branch, too, and then on the commit of the default branch."""
+    job = read(ROOT / ".github" / "workflows" / "pull-request.yml")["jobs"]["measure"]
+    for part in (
+        "github.ref_type == 'branch'",
+        "!github.event.deleted",
+        "github.ref_name != github.event.repository.default_branch",
+    ):
+        assert part in job["if"]
+    assert "github.ref }}" in job["concurrency"]["group"], "one at a time for each branch"
+
+
 def test_servers_go_whatever_happens() -> None:
     jobs_of_a_night = read(ROOT / ".github" / "workflows" / "nightly.yml")["jobs"]
     teardown = jobs_of_a_night["teardown"]
@@ -119,6 +132,7 @@ def test_each_measurement_of_a_pull_request_has_a_cache_of_its_own(tmp_path: Pat
     repository, temp = tmp_path / "repository", tmp_path / "temp"
     temp.mkdir()
     make_repository(repository, {"a": "b"})
+    make_repository(tmp_path / "base", {"a": "b"})
     (tmp_path / "nightshift").write_text('#!/bin/sh\necho "cache=$NIGHTSHIFT_CACHE"\n')
     (tmp_path / "nightshift").chmod(0o755)
     environ = {
@@ -153,3 +167,15 @@ def test_what_runs_code_of_a_pull_request_is_never_what_may_write() -> None:
             measures = "measure-pull-request" in str(job)
             assert not (measures and "write" in str(job["permissions"]))
     assert "pull_request_target" not in "".join(path.read_text() for path in WORKFLOWS)
+
+
+def test_what_publishes_checks_out_nothing_of_a_pull_request() -> None:
+    """Its checkouts are nightshift at its own commit, and the default one of the repository."""
+    for name in ("publish", "command", "ended"):
+        workflow = ROOT / ".github" / "workflows" / f"pull-request-{name}.yml"
+        used = [step for step in steps_of(workflow) if "checkout" in str(step.get("uses"))]
+        assert [step["with"]["ref"] for step in used] == [
+            "${{ job.workflow_sha || vars.NIGHTSHIFT_REF }}"
+        ]
+        setups = [step for step in steps_of(workflow) if step.get("uses", "").endswith("/setup")]
+        assert all("ref" not in step.get("with", {}) for step in setups)

@@ -71,10 +71,11 @@ _DECIDED = {RegressionState.ACKNOWLEDGED, RegressionState.WONT_FIX}
 class Facts(NamedTuple):
     """Facts for the text about a regression, in addition to the regression itself.
 
-    ``reproduce`` is the command that measures the regression again and ``why`` is its explanation
-    in markdown; either may be empty. ``find`` returns the origin of a revision, ``pages`` has the
-    addresses of published results, and ``decide`` is markdown about the possible decisions, empty
-    if there are none.
+    ``reproduce`` is the command that measures the regression again, ``script`` a script that shows
+    it without nightshift, and ``why`` its explanation in markdown; each may be empty.
+    ``fix`` describes in one line the last fix that was measured, if any. ``find`` returns the
+    origin of a revision, ``pages`` has the addresses of published results, and ``decide`` is
+    markdown about the possible decisions, empty if there are none.
     """
 
     reproduce: str
@@ -82,6 +83,8 @@ class Facts(NamedTuple):
     find: Lookup = lambda _: RevisionOrigin()
     pages: Pages = Pages()
     decide: str = ""
+    script: str = ""
+    fix: str = ""
 
 
 def notice(regression: Regression, beside: Sequence[Regression], facts: Facts) -> Notice:
@@ -207,6 +210,8 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
         "",
         fenced(facts.reproduce, "sh"),
         "",
+        *_script(facts.script),
+        *(["## Fix", "", inert(facts.fix), ""] if facts.fix else []),
         *(["## Decide", "", facts.decide, ""] if facts.decide else []),
     ]
     why = [facts.why.rstrip(), ""] if facts.why else []
@@ -217,6 +222,14 @@ def _body(regression: Regression, beside: Sequence[Regression], facts: Facts) ->
         )
         why = [explanation, ""]
     return "\n".join([*before, *why, *after])
+
+
+def _script(text: str) -> list[str]:
+    """Return the part about a script that shows a regression; empty without one."""
+    if not text:
+        return []
+    shown = "This script shows it on another machine, without nightshift:"
+    return [shown, "", fenced(text, "sh"), ""]
 
 
 def _explained(regression: Regression) -> list[str]:

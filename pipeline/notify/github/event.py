@@ -98,7 +98,7 @@ class MeasuredCommit(Frozen):
 
     ``run`` and ``ended`` are empty for a CI outside GitHub. ``number`` is None if no open pull
     request is known to have the commit. ``current`` means that the commit is still the pull
-    request's newest.
+    request's newest. ``pushed`` means that a push to a branch was measured, not a pull request.
     """
 
     sha: str
@@ -108,6 +108,7 @@ class MeasuredCommit(Frozen):
     workflow: str = ""
     number: int | None = None
     current: bool = False
+    pushed: bool = False
 
 
 class PullRequestHead(Frozen):
@@ -253,10 +254,12 @@ def _of_run(
     if run.event == "merge_group":
         # GitHub's own commit of several pull requests; it has a check run and no comment.
         return found
+    if run.event == "push":
+        return found.model_copy(update={"pushed": True})
     if run.event != "workflow_dispatch":
         raise UserError(
             f"a workflow run started by {run.event} does not measure a pull request; use "
-            "pull_request, merge_group or workflow_dispatch"
+            "pull_request, push, merge_group or workflow_dispatch"
         )
     # The name of such a run is written by the workflow of a known branch, or else by anybody who
     # can push one.

@@ -93,7 +93,8 @@ class PullRequestTopic(NamedTuple):
     def name(self) -> str:
         """The name of the check run on GitHub."""
         on = f" on {self.machine_class}" if self.machine_class else ""
-        return f"{NAME} / {self.target or 'pull request'}{on}"
+        unknown = "branch" if self.measurement.pushed else "pull request"
+        return f"{NAME} / {self.target or unknown}{on}"
 
     @property
     def key(self) -> str:

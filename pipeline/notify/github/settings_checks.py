@@ -260,11 +260,20 @@ def _last_run(
 # --- labels, checks ------------------------------------------------------------------
 
 
+def _calls_for_pull_requests(settings: RepositorySettings) -> list[WorkflowCall]:
+    """Return the calls that measure pull requests, and not only pushed branches."""
+    return [
+        call
+        for workflow, call in _calls(settings, "pull-request.yml")
+        if workflow.file.triggers.keys() != {"push"}
+    ]
+
+
 def _labels(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFinding]:
     if settings.labels is None:
         return
     wanted = dict.fromkeys(
-        call.inputs.get("label", LABEL) for _, call in _calls(settings, "pull-request.yml")
+        call.inputs.get("label", LABEL) for call in _calls_for_pull_requests(settings)
     )
     for label in wanted:
         if label.lower() in settings.labels:
@@ -278,8 +287,7 @@ def _labels(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFin
 
 
 def _required(settings: RepositorySettings, _now: datetime) -> Iterator[SettingFinding]:
-    calls = _calls(settings, "pull-request.yml")
-    if settings.required_checks is None or not calls:
+    if settings.required_checks is None or not _calls_for_pull_requests(settings):
         return
     rules = f"{settings.page}/settings/rules"
     ours = sorted(name for name in settings.required_checks if name.startswith(f"{NAME} / "))

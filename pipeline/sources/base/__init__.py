@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipeline.model import Frozen
 
@@ -36,4 +36,17 @@ class Source(Protocol):
 
     def fetch(self, version: str, cache: Path) -> Fetched:
         """Download a version into ``cache``, unless it is there already."""
+        ...
+
+
+@runtime_checkable
+class Addressed(Protocol):
+    """A source that a shell script can download from, with curl or git."""
+
+    def address(self, version: str) -> str:
+        """Return the address of a version's file or, for git, that of the repository.
+
+        ``version`` may be a variable of a shell. Raises
+        :class:`pipeline.text.errors.UserError` if the source does not know its address.
+        """
         ...

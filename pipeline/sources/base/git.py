@@ -16,10 +16,10 @@ _SETTINGS = (
     "-c",
     "safe.directory=*",
     "-c",
-    "protocol.ext.allow=never",
-    "-c",
     "core.fsmonitor=false",
 )
+_PROTOCOLS = "file:git:http:https:ssh"
+"""The transports that git may use. Others, such as ext, run a program that the address names."""
 
 
 def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
@@ -36,7 +36,12 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
             errors="replace",
             stdin=subprocess.DEVNULL,
             # A password prompt would wait forever.
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+            env={
+                **os.environ,
+                "GIT_TERMINAL_PROMPT": "0",
+                "GIT_ALLOW_PROTOCOL": _PROTOCOLS,
+                "LC_ALL": "C",
+            },
             timeout=PATIENCE,
             check=False,
         )
@@ -59,7 +64,12 @@ def run_git(folder: Path | None, *arguments: str, address: str = "") -> str:
 
 def knows_commit(folder: Path, name: str) -> bool:
     """Return whether a git repository has a commit, branch or tag."""
-    asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    return knows_object(folder, f"{name}^{{commit}}")
+
+
+def knows_object(folder: Path, name: str) -> bool:
+    """Return whether a git repository has an object, for example ``COMMIT:PATH``."""
+    asked = ("rev-parse", "--quiet", "--verify", "--end-of-options", name)
     answer = subprocess.run(
         ["git", *_SETTINGS, "-C", str(folder), *asked], capture_output=True, check=False
     )

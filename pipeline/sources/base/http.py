@@ -69,22 +69,25 @@ class Site:
         """Download a small file, and return what ``read`` parses from its content."""
         return self._attempts(lambda: read(self._small(address)), what)
 
-    def download(self, address: str, path: Path) -> str:
-        """Download a file and verify its checksum; return its SHA-256."""
-        return kept(path, lambda: self._download(address, path))
+    def download(self, address: str, path: Path, expected: str = "") -> str:
+        """Download a file and verify its checksum; return its SHA-256.
 
-    def _download(self, address: str, path: Path) -> str:
+        ``expected`` is the SHA-256 that it must have, by default the checksum that the site has.
+        """
+        return kept(path, lambda: self._download(address, path, expected))
+
+    def _download(self, address: str, path: Path, expected: str) -> str:
         part = path.with_name(f".{path.name}.part")
         try:
-            sha256 = self._attempts(lambda: self._verified_part(address, part), path.name)
+            sha256 = self._attempts(lambda: self._verified_part(address, part, expected), path.name)
             keep(part, path, sha256)
         finally:
             part.unlink(missing_ok=True)
         return sha256
 
-    def _verified_part(self, address: str, part: Path) -> str:
+    def _verified_part(self, address: str, part: Path, sha256: str) -> str:
         """Download a file and return its SHA-256. Raises DamagedError if it is damaged."""
-        kind, expected = self._checksum(address)
+        kind, expected = ("sha256", sha256) if sha256 else self._checksum(address)
         published, ours = hashlib.new(kind), hashlib.sha256()
         with self._get(address) as answer, part.open("wb") as file:
             for chunk in answer.iter_content(CHUNK):
@@ -94,7 +97,8 @@ class Site:
             file.flush()
             os.fsync(file.fileno())
         if published.hexdigest() != expected:
-            raise DamagedError(f"its {kind} differs from the published one")
+            whose = "expected" if sha256 else "published"
+            raise DamagedError(f"its {kind} differs from the {whose} one")
         return ours.hexdigest()
 
     def _checksum(self, address: str) -> tuple[str, str]:

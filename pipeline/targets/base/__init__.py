@@ -210,7 +210,7 @@ class Target(Protocol):
     def recipe(self, work: Compilation) -> Recipe:
         """Return the recipe that builds a revision from source code.
 
-        Raises UserError for a target that cannot be built from source code, and
+        Raises UserError if the machine lacks tools or headers, and
         :class:`pipeline.targets.base.compile.CompileError` for a tree that cannot be built.
         """
         ...

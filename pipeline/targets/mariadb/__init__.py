@@ -1,4 +1,4 @@
-"""MariaDB with InnoDB: releases of Maven Central, and source packages of Debian."""
+"""MariaDB with InnoDB: releases of Maven Central, source packages of Debian, and git."""
 
 from pipeline.targets.mariadb.target import MariaDB
 

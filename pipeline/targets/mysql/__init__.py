@@ -1,4 +1,4 @@
-"""MySQL with InnoDB: releases of the npm registry, and Debian's packages."""
+"""MySQL with InnoDB: releases of the npm registry, Debian's packages, and git."""
 
 from pipeline.targets.mysql.target import MySQL
 

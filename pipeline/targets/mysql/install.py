@@ -11,7 +11,13 @@ import tarfile
 from collections.abc import Generator, Mapping
 from pathlib import Path, PurePosixPath
 
-from pipeline.targets.base.archives import CHUNK, ArchiveMember, deb_members, tar_members
+from pipeline.targets.base.archives import (
+    CHUNK,
+    ArchiveMember,
+    deb_members,
+    source_members,
+    tar_members,
+)
 from pipeline.targets.base.loader import loaded
 from pipeline.targets.base.programs import ENVIRONMENT
 from pipeline.text.errors import UserError
@@ -40,6 +46,15 @@ def packed_members(archive: Path) -> Generator[ArchiveMember]:
         # The checksum is verified at the end of the file, which is after its last member.
         while plain.read(CHUNK):
             pass
+
+
+def tarball_members(archive: Path) -> Generator[ArchiveMember]:
+    """Yield the server in a tarball of MySQL's makers, its libraries, messages and scripts."""
+    for member in source_members(archive):
+        path = PurePosixPath(member.name)
+        libraries = path.match("lib/*.so*") or path.match("lib/private/*.so*")
+        if member.name == "bin/mysqld" or libraries or path.is_relative_to("share"):
+            yield member
 
 
 def debian_members(folder: Path) -> Generator[ArchiveMember]:

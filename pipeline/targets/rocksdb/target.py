@@ -59,6 +59,8 @@ class RocksDB:
 
     def members(self, supply: Supply, archive: Path) -> Generator[ArchiveMember]:
         """Yield db_bench and all libraries from a folder of Debian packages."""
+        if supply.kind == "archive":
+            raise UserError(f"archives of {self.name} must be source code; remove prebuilt")
         return deb_members(archive, (_PACKAGED, "usr/lib", "usr/lib64"))
 
     def identify(self, home: Path) -> Identity:

@@ -50,6 +50,7 @@ The version of a crate does not include the release, and to find out every crate
 downloaded. Published crates never change, so this table is final.
 """
 
+_PLAIN = re.compile(r"(\d+(?:\.\d+)+)")
 _TAG = re.compile(r"version-(\d+(?:\.\d+)+)")
 _PACKAGE = re.compile(r"[^/]+/(\d+(?:\.\d+)+)[-+~].*")
 _CRATE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -61,16 +62,21 @@ def revisions(supply: Supply, versions: Iterable[str]) -> tuple[Revision, ...]:
     Crates newer than :data:`CRATES` may carry any release. They come last, each under its own
     version, and the build reports the release.
     """
-    found = _crates(versions) if supply.kind == "crate" else _named(versions)
+    forms = (_PLAIN,) if supply.kind == "archive" else (_TAG, _PACKAGE)
+    found = _crates(versions) if supply.kind == "crate" else _named(versions, forms)
     by_order = {revision.order: revision for revision in found}
     return tuple(by_order[order] for order in sorted(by_order))
 
 
-def _named(versions: Iterable[str]) -> Iterator[Revision]:
-    """Yield the releases in tags (version-3.46.0) and Debian packages (bookworm/3.40.1-2)."""
+def _named(versions: Iterable[str], forms: Iterable[re.Pattern[str]]) -> Iterator[Revision]:
+    """Yield the releases whose names have one of the forms.
+
+    These are tags (version-3.46.0), Debian packages (bookworm/3.40.1-2), and archives (3.46.0).
+    """
     for spelling in versions:
-        if found := _TAG.fullmatch(spelling) or _PACKAGE.fullmatch(spelling):
-            yield _release(_numbers(found[1]), spelling)
+        for form in forms:
+            if found := form.fullmatch(spelling):
+                yield _release(_numbers(found[1]), spelling)
 
 
 def _crates(versions: Iterable[str]) -> Iterator[Revision]:

@@ -12,6 +12,7 @@ from pipeline.targets.base import Counting, Identity
 from pipeline.targets.base.archives import ArchiveMember
 from pipeline.targets.base.templates import make_template
 from pipeline.targets.sqlite import compilation, configuration, database, library, releases
+from pipeline.targets.sqlite.script import SqliteScript
 from pipeline.text.errors import UserError
 
 _REPOSITORY = "https://github.com/sqlite/sqlite.git"
@@ -50,6 +51,7 @@ class SQLite:
     config = configuration.FILES.config
     with_setting = staticmethod(configuration.with_setting)
     start = staticmethod(database.start)
+    script = SqliteScript()
 
     def background(self, config: ServerConfig, major: str) -> int:
         """Return 0: SQLite does everything in the threads of its clients."""

@@ -48,6 +48,21 @@ Action = Load | Warm | Measure | Maintain
 two :class:`Count` of different lengths. The durations of the other actions are recorded."""
 
 
+class PlainSql(Frozen):
+    """A step as SQL text, for one table that is as wide as that of the workload.
+
+    ``load`` creates and fills the table; ``extras`` are statements that the step may not need, such
+    as the creation of an index. ``event`` has the statements of one event, with ``$1`` as the key
+    of a row. ``events`` is how many events the shorter of two counted runs executes.
+    """
+
+    table: str
+    load: tuple[str, ...]
+    extras: tuple[str, ...]
+    event: tuple[str, ...]
+    events: int
+
+
 class Timing(NamedTuple):
     """How long a command is measured, and the time limit of the whole command.
 
@@ -135,6 +150,14 @@ class Family(Protocol):
         more operations. The default 0 means that the step cannot be counted.
         """
         return 0
+
+    def plain_sql(self, step: Step, workload: Workload, dialect: str, rows: int) -> PlainSql | None:
+        """Return a step as SQL text for a table of ``rows`` rows, without the load generator.
+
+        ``dialect`` is pgsql or sqlite. By default the result is None: scripts cannot execute the
+        steps of the family.
+        """
+        return None
 
     def counted_operations(self, step: Step, workload: Workload, text: str) -> float:
         """Return how many operations a counted run executed, according to its output."""

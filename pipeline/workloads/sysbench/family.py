@@ -14,6 +14,7 @@ from pipeline.workloads.base import (
     Load,
     Maintain,
     Measure,
+    PlainSql,
     Timing,
     Warm,
 )
@@ -26,7 +27,7 @@ from pipeline.workloads.base.sysbench import (
     scripts_version,
     sysbench_version,
 )
-from pipeline.workloads.sysbench import catalogue
+from pipeline.workloads.sysbench import catalogue, plain_sql
 from pipeline.workloads.sysbench.parse import parse_output
 
 SCRIPTS = Path(__file__).parent / "lua"
@@ -178,6 +179,11 @@ class Sysbench(Family):
         """Return how many sysbench events the shorter counted run of a step executes."""
         del workload
         return catalogue.step_named(step.name).counted_events
+
+    def plain_sql(self, step: Step, workload: Workload, dialect: str, rows: int) -> PlainSql | None:
+        """Return the statements of a sysbench step as SQL text."""
+        del workload
+        return plain_sql.of_step(catalogue.step_named(step.name), dialect, rows)
 
     def timing(self, action: Command, workload: Workload) -> Timing:
         """Return the measured time and the time limit of a sysbench command."""

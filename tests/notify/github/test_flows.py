@@ -45,8 +45,8 @@ class Flow:
         self.hub, self.run_verb = hub, run_verb
         self.repository = hub.repository
         self.conflicts: set[int] = set()
-        self.of: dict[int, tuple[int, str]] = {}
-        """The pull request and commit of each measuring run."""
+        self.of: dict[int, tuple[int | str, str]] = {}
+        """The pull request or pushed branch, and the commit, of each measuring run."""
         self.answers: dict[int, Any] = {}
         self.seen: set[int] = set()
         self.newest_first = False
@@ -103,6 +103,16 @@ class Flow:
         self.settle()
         return run
 
+    def push_branch(self, sha: str, branch: str = "cf/4711") -> Run:
+        """Push to a branch without a pull request, where the workflow has the trigger `push`."""
+        self.repository.push(sha)
+        run = self.repository.start(
+            MEASURES, event="push", sha=sha, branch=branch, actor="mirror-bot"
+        )
+        self._take_place(run, branch, sha)
+        self.settle()
+        return run
+
     def approve(self, run: Run) -> Run:
         """Approve the run of a first-time contributor, which begins then."""
         number = self.hub.number
@@ -123,8 +133,8 @@ class Flow:
         self.settle()
         return run
 
-    def _take_place(self, run: Run, number: int, sha: str) -> None:
-        """Cancel the measurement of the same pull request: cancel-in-progress."""
+    def _take_place(self, run: Run, number: int | str, sha: str) -> None:
+        """Cancel the measurement of the same pull request or branch: cancel-in-progress."""
         for before, (other, _) in self.of.items():
             found = self.repository.runs.get(before)
             if other == number and found is not None and found.status != "completed":
@@ -479,3 +489,60 @@ def test_a_late_activity_does_not_open_an_ended_one_again(flow: Flow) -> None:
     )
     flow.settle()
     assert flow.state() == "failure"
+
+
+# --- pushed branches, as mirrors of mailing lists have them ---
+
+
+def test_a_pushed_branch_has_a_check_and_no_comment(flow: Flow) -> None:
+    run = flow.push_branch(THIRD)
+    (check,) = flow.visible(THIRD)
+    assert (check.name, check.status) == ("nightshift / sqlite", "queued")
+    flow.begin(run)
+    assert flow.state(THIRD) == "in_progress"
+    flow.end(run, slower(THIRD))
+    (check,) = flow.visible(THIRD)
+    assert (check.name, check.conclusion) == (NAME, "failure")
+    assert flow.repository.all_comments() == []
+    summary = check.summary or ""
+    assert f"    git fetch origin {THIRD}\n" in summary
+    assert "comment" not in summary, "there is nowhere to comment"
+    assert flow.state() == "none", "the pull request of somebody else shows nothing"
+
+
+def test_a_newer_push_to_the_branch_takes_its_place(flow: Flow) -> None:
+    first = flow.push_branch(OTHER)
+    flow.begin(first)
+    second = flow.push_branch(THIRD)
+    assert (flow.state(OTHER), flow.state(THIRD)) == ("neutral", "queued")
+    flow.end(second, same(THIRD))
+    assert (flow.state(OTHER), flow.state(THIRD)) == ("neutral", "success")
+
+
+def test_two_branches_are_measured_beside_each_other(flow: Flow) -> None:
+    first, second = flow.push_branch(OTHER, "cf/1"), flow.push_branch(THIRD, "cf/2")
+    flow.end(second, slower(THIRD))
+    flow.end(first, same(OTHER))
+    assert (flow.state(OTHER), flow.state(THIRD)) == ("success", "failure")
+
+
+def test_a_branch_that_is_also_a_pull_request_shows_one_check(flow: Flow) -> None:
+    """Both events are measured; the check run that ends last is seen, and its comment alone."""
+    number = flow.repository.open_pull("alice", "Own", sha=THIRD, branch="own").number
+    pushed = flow.push_branch(THIRD, "own")
+    labelled = started(flow.label(number))
+    flow.end(pushed, slower(THIRD))
+    assert flow.comments(number) == []
+    flow.end(labelled, slower(THIRD))
+    assert flow.state(THIRD) == "failure"
+    assert len(flow.comments(number)) == 1
+
+
+@pytest.mark.parametrize("answer", [BROKEN, not_measured("there is no step 'scam'", "request")])
+def test_a_pushed_branch_without_a_result_says_what_to_do_there(flow: Flow, answer: Any) -> None:
+    run = flow.push_branch(THIRD)
+    flow.end(run, answer)
+    (check,) = flow.visible(THIRD)
+    assert check.conclusion == "action_required"
+    assert "**What to do:**" in (check.summary or "")
+    assert "comment" not in (check.summary or "")

@@ -420,8 +420,8 @@ def test_a_run_that_a_maintainer_started_names_its_pull_request(hub: Hub, publis
         ({"title": "nightshift #1", "branch": "evil"}, "was not started on the branch main"),
         ({"title": "nightshift #1", "head": "mallory/db"}, "was not started on the branch main"),
         (
-            {"title": "nightshift #1", "event": "push"},
-            "started by push does not measure a pull request",
+            {"title": "nightshift #1", "event": "schedule"},
+            "started by schedule does not measure a pull request",
         ),
         (
             {"title": "nightshift #1", "event": "pull_request_target"},
@@ -437,6 +437,25 @@ def test_a_title_is_believed_of_the_default_branch_alone(
     assert said in ran.err
     assert len(ran.err.splitlines()) == (1 if said else 0)
     assert bool(hub.writes) != bool(said)
+
+
+def test_the_title_of_a_push_is_the_subject_of_a_commit_and_not_believed(
+    hub: Hub, publish: Publish
+) -> None:
+    run = hub.measure(event="push", branch="topic", head="acme/db", title="nightshift #1")
+    publish(SLOWER, of=run)
+    (check,) = hub.checks
+    assert (check.sha, check.conclusion) == (HEAD, "failure")
+    assert hub.comments == []
+
+
+def test_a_branch_of_which_no_target_is_known_is_called_so(hub: Hub, publish: Publish) -> None:
+    run = hub.measure(event="push", branch="topic", head="acme/db")
+    publish(FAILED, of=run)
+    assert [check.name for check in hub.checks] == ["nightshift / branch"]
+    publish(SLOWER, of=run)
+    (check,) = hub.checks
+    assert (check.name, check.conclusion) == (NAME, "failure")
 
 
 def test_another_branch_of_the_fork_is_another_pull_request(hub: Hub, publish: Publish) -> None:

@@ -21,7 +21,7 @@ from tests.targets.published_settings import comparable
 from tests.targets.test_published_configurations import settings
 
 RELEASES = {
-    "postgres": ("12", "13", "14", "15", "16", "17", "18"),
+    "postgres": ("9.6", "10", "11", "12", "13", "14", "15", "16", "17", "18"),
     "mysql": ("5.6", "9"),
     "mariadb": ("10.1", "10.2", "10.11", "11.4"),
 }

@@ -3,7 +3,8 @@
 On GitHub a runner does one job at a time. Here all are one machine, which measures for one of them
 at a time: STAND_INS_MACHINE is its lock, and has the environment of what was measured last, as
 JSON. STAND_INS_CRASH names a file: while it is there, a run is
-killed as soon as it has left a bundle, and the file with it.
+killed as soon as it has left a bundle, and the file with it. With STAND_INS_HOSTILE, benches forge
+what they pack.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.real.workflows.adversary import tamper
+
 MEASURE = (["run"], ["pursue"], ["pull-request", "measure"])
 
 
@@ -24,7 +27,10 @@ def main() -> int:
     words = sys.argv[1:]
     measures = any(words[: len(verb)] == verb for verb in MEASURE)
     if not measures or "github-matrix" in words:
-        return subprocess.run([sys.executable, "-m", "pipeline", *words], check=False).returncode
+        done = subprocess.run([sys.executable, "-m", "pipeline", *words], check=False).returncode
+        if "STAND_INS_HOSTILE" in os.environ and words[0] == "pack" and "--batch" in words:
+            tamper(Path(words[1]))
+        return done
     machine = Path(os.environ["STAND_INS_MACHINE"])
     with machine.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

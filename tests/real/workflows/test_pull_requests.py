@@ -15,7 +15,7 @@ from tests.fakes.github.things import Run
 from tests.real.workflows.act import TOKEN, Actions, Done, commit
 from tests.real.workflows.conftest import DATABASE
 from tests.repositories import git, releases_as_commits
-from tools.pasted import pasted
+from tools.pasted import blocks, pasted
 
 CONFIG = """
 [[build]]
@@ -239,6 +239,48 @@ def test_a_comment_measures_and_the_answer_is_reported(
     assert done.results() == {"publish": "success"}, done
     (check,) = repository.checks.all()
     assert (check.sha, check.conclusion) == (head, "action_required")
+
+
+def pushed(actions: Actions, branch: str, head: str, *, deleted: bool = False) -> Done:
+    """Run what a push to a branch starts."""
+    payload = {
+        "ref": f"refs/heads/{branch}",
+        "after": head,
+        "deleted": deleted,
+        "repository": {"default_branch": "main", "full_name": DATABASE},
+    }
+    return actions.run(DATABASE, "nightshift.yml", "push", payload)
+
+
+def test_a_slower_branch_of_a_mirror_is_reported_without_a_comment(
+    actions: Actions, sqlite: Path, github: GithubServer
+) -> None:
+    repository = github.repository(DATABASE)
+    branches = next(text for _, text in blocks("docs/guide/github.md") if "push:" in text)
+    files = {**ten_lines(), MEASURES: branches.replace("postgres", "sqlite, mode: count")}
+    commit(sqlite, files, "branches")
+    for path, text in files.items():
+        repository.add_workflow(path, text=text)
+    base, head = propose(sqlite, 1, STEP, STEP + WAIT)
+    git(sqlite, "update-ref", "refs/heads/cf/4711", head)
+    git(sqlite, "update-ref", "-d", "refs/pull/1/head")
+    tip = commit(sqlite, {"README": "main went on"}, "later")
+
+    assert pushed(actions, "main", tip).results() == {}
+    assert pushed(actions, "cf/4711", "0" * 40, deleted=True).results() == {}
+
+    repository.push(head)
+    run = repository.start(MEASURES, event="push", sha=head, branch="cf/4711", actor="cfbot")
+    done = pushed(actions, "cf/4711", head)
+    assert done.results() == {"measure": "success"}, done
+    upload(actions, github, 1, run.id)
+    repository.finish(run.id, "success")
+    done = told(actions, github, run, "completed")
+    assert done.results() == {"publish": "success"}, done
+    (check,) = repository.checks.all()
+    assert (check.sha, check.conclusion) == (head, "failure")
+    assert f"sqlite:.#{base}" in (check.summary or ""), "measured against its merge base"
+    assert repository.all_comments() == []
 
 
 def test_a_run_that_left_nothing_is_reported_too(

@@ -1,4 +1,4 @@
-"""Git repositories as sources: commits of a branch, or tags.
+"""The commits of a branch as versions.
 
 A repository is mirrored in the cache once and then only updated. It may be an address or a local
 folder.
@@ -6,18 +6,17 @@ folder.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.files import lock
-from pipeline.files.address import folder_at
 from pipeline.sources.base import Fetched
 from pipeline.sources.base.git import knows_commit, run_git
+from pipeline.sources.git.address import absolute, place_in_cache
+from pipeline.sources.git.export import export
 from pipeline.text.errors import UserError
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
@@ -27,14 +26,15 @@ class GitBranch:
     """The commits of a branch as versions, along first parents.
 
     ``coordinates`` are an address or a folder, then ``#`` and the branch; without one, the
-    repository's current branch.
+    repository's current branch. ``unused`` are the paths of submodules that are left out.
     """
 
     name = "git"
 
-    def __init__(self, coordinates: str, cache: Path) -> None:
+    def __init__(self, coordinates: str, cache: Path, unused: Sequence[str] = ()) -> None:
         self._address, _, self._branch = coordinates.partition("#")
         self._mirror = _Mirror(self._address, cache)
+        self._cache, self._unused = cache, unused
 
     def versions(self) -> tuple[str, ...]:
         """Return the commits of the branch with their times, oldest first."""
@@ -75,9 +75,33 @@ class GitBranch:
         """Return the first line of a commit's message and its author."""
         return self._mirror.ask("log", "-1", "--format=%s (%an)", commit, "--")
 
+    def change(self, commit: str) -> str:
+        """Return what a commit changed since its first parent, as a patch."""
+        if not self._mirror.knows(commit):
+            self._mirror.refresh()
+        return self._mirror.ask("diff", f"{commit}^1", commit, "--") + "\n"
+
     def fetch(self, version: str, cache: Path) -> Fetched:
+        """Export the files of a commit, and those of its submodules, as a tar file."""
+        name = version.partition(" ")[0]
+        if not _COMMIT.fullmatch(name):
+            raise UserError(f"{name!r} is not a commit; `nightshift discover` lists the commits")
+        mirror = self._mirror
+        if not mirror.knows(name):
+            mirror.refresh()
+            if not mirror.knows(name):
+                raise UserError(
+                    f"{self._address} has no {name}; `nightshift discover` lists the revisions"
+                )
+        commit = mirror.ask("rev-parse", "--verify", f"{name}^{{commit}}")
+        return export(mirror.folder, mirror.address, commit, self._cache, self._unused, cache)
         """Export the files of a commit as a tar file."""
         return self._mirror.archive(version.partition(" ")[0], cache)
+
+    def address(self, version: str) -> str:
+        """Return the address of the repository, or its folder on this machine."""
+        del version
+        return self._mirror.address
 
 
 class GitTags:
@@ -97,27 +121,35 @@ class GitTags:
         """Export the files of a tag as a tar file."""
         return self._mirror.archive(f"refs/tags/{version}", cache)
 
+    def address(self, version: str) -> str:
+        """Return the address of the repository, or its folder on this machine."""
+        del version
+        return self._mirror.address
+
 
 class _Mirror:
     """The copy of a git repository in the cache."""
 
     def __init__(self, address: str, cache: Path) -> None:
+        self.address = absolute(address)
+        self.folder = place_in_cache(self.address, cache, ".git")
         folder = folder_at(address)
-        self._address = str(folder.absolute()) if folder is not None else address
-        name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
+        self.address = str(folder.absolute()) if folder is not None else address
+        name = hashlib.sha256(self.address.encode()).hexdigest()[:16]
         self._folder = cache / "git" / f"{name}.git"
 
     def refresh(self) -> None:
         """Bring the copy of the repository up to date, or create it."""
         with self._locked():
-            if (self._folder / "HEAD").exists():
+            if (self.folder / "HEAD").exists():
                 self._run("fetch", "--quiet", "--prune", "--force", "origin", "+refs/*:refs/*")
                 return
-            shutil.rmtree(self._folder, ignore_errors=True)
-            part = self._folder.with_suffix(".part")
+            shutil.rmtree(self.folder, ignore_errors=True)
+            part = self.folder.with_suffix(".part")
             shutil.rmtree(part, ignore_errors=True)
-            clone = ("clone", "--quiet", "--mirror", "--", self._address, str(part))
-            run_git(None, *clone, address=self._address)
+            clone = ("clone", "--quiet", "--mirror", "--", self.address, str(part))
+            run_git(None, *clone, address=self.address)
+            part.rename(self.folder)
             part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
@@ -126,6 +158,7 @@ class _Mirror:
 
     def knows(self, name: str) -> bool:
         """Return whether the copy has a commit, branch or tag."""
+        return (self.folder / "HEAD").exists() and knows_commit(self.folder, name)
         return (self._folder / "HEAD").exists() and knows_commit(self._folder, name)
 
     def archive(self, name: str, cache: Path) -> Fetched:
@@ -136,7 +169,7 @@ class _Mirror:
             self.refresh()
             if not self.knows(name):
                 raise UserError(
-                    f"{self._address} has no {name.removeprefix('refs/tags/')}; "
+                    f"{self.address} has no {name.removeprefix('refs/tags/')}; "
                     "`nightshift discover` lists the revisions"
                 )
         commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
@@ -149,14 +182,13 @@ class _Mirror:
             path.unlink(missing_ok=True)
             raise
         identity = hashlib.sha256(f"git tree {tree}".encode()).hexdigest()
-        return Fetched(
-            path=path, locator=f"{self._address}@{commit}", sha256=identity, scratch=True
-        )
+        return Fetched(path=path, locator=f"{self.address}@{commit}", sha256=identity, scratch=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with lock.held(self._folder.with_suffix(".lock")):
+        with lock.held(self.folder.with_suffix(".lock")):
             yield
 
     def _run(self, *arguments: str) -> str:
-        return run_git(self._folder, *arguments, address=self._address)
+        return run_git(self.folder, *arguments, address=self.address)
+        return run_git(self._folder, *arguments, address=self.address)
