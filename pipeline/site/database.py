@@ -154,8 +154,8 @@ def _taken_over(folder: Path, content: str) -> SiteDatabase | None:
                 return made
         except (OSError, ValidationError):
             # Incomplete, or on a file system without links: the database is written anew.
-            for name in folder.glob("sql-[0-9]*.js"):
-                name.unlink()
+            for part in folder.glob("sql-[0-9]*.js"):
+                part.unlink()
     return None
 
 

@@ -1,5 +1,6 @@
 // The page SQL: a query on the site's database. The query is in the address and can be linked.
 const MOST_ROWS = 1000;
+const FIRST_PARTS = 4; // the revisions and some of the runs, which almost every query reads
 const READS = /^(?:\s|\(|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*(?:select|with|values|explain)\b/i;
 
 const editor = document.getElementById("query");
@@ -13,7 +14,7 @@ let cancel = () => {};
 let running = null;
 let loaded = new Set();
 
-// The parts of the file that begin at a missing one; always more of them, as a scan needs all.
+// Load the parts that are missing, each with some that follow it.
 async function parts(missing, ahead) {
   const wanted = new Set();
   missing.forEach((first) => {
@@ -44,12 +45,13 @@ async function started() {
   return { wasm: unpack(engine.wasm, Uint8Array), size, part };
 }
 
+// Few parts at first, as a query of a series needs few; more with every attempt, as a scan needs all.
 async function answered(query) {
-  let message = { ...await started(), parts: await parts([0], 1), query, limit: MOST_ROWS };
-  for (let ahead = 1; ; ahead *= 2) {
+  let message = { ...await started(), parts: await parts([0], FIRST_PARTS), query, limit: MOST_ROWS };
+  for (let attempt = 0; ; attempt += 1) {
     const answer = await send(message, message.parts.map(([, bytes]) => bytes.buffer));
     if (!answer.missing) return answer;
-    message = { parts: await parts(answer.missing, ahead), query, limit: MOST_ROWS };
+    message = { parts: await parts(answer.missing, 2 ** (attempt >> 1)), query, limit: MOST_ROWS };
   }
 }
 

@@ -95,31 +95,6 @@ class GitBranch:
                 )
         commit = mirror.ask("rev-parse", "--verify", f"{name}^{{commit}}")
         return export(mirror.folder, mirror.address, commit, self._cache, self._unused, cache)
-        """Export the files of a commit as a tar file."""
-        return self._mirror.archive(version.partition(" ")[0], cache)
-
-    def address(self, version: str) -> str:
-        """Return the address of the repository, or its folder on this machine."""
-        del version
-        return self._mirror.address
-
-
-class GitTags:
-    """The tags of a repository as versions."""
-
-    name = "git"
-
-    def __init__(self, coordinates: str, cache: Path) -> None:
-        self._mirror = _Mirror(coordinates, cache)
-
-    def versions(self) -> tuple[str, ...]:
-        """Return all tags of the repository."""
-        self._mirror.refresh()
-        return tuple(self._mirror.ask("tag", "--list").splitlines())
-
-    def fetch(self, version: str, cache: Path) -> Fetched:
-        """Export the files of a tag as a tar file."""
-        return self._mirror.archive(f"refs/tags/{version}", cache)
 
     def address(self, version: str) -> str:
         """Return the address of the repository, or its folder on this machine."""
@@ -133,10 +108,6 @@ class _Mirror:
     def __init__(self, address: str, cache: Path) -> None:
         self.address = absolute(address)
         self.folder = place_in_cache(self.address, cache, ".git")
-        folder = folder_at(address)
-        self.address = str(folder.absolute()) if folder is not None else address
-        name = hashlib.sha256(self.address.encode()).hexdigest()[:16]
-        self._folder = cache / "git" / f"{name}.git"
 
     def refresh(self) -> None:
         """Bring the copy of the repository up to date, or create it."""
@@ -150,7 +121,6 @@ class _Mirror:
             clone = ("clone", "--quiet", "--mirror", "--", self.address, str(part))
             run_git(None, *clone, address=self.address)
             part.rename(self.folder)
-            part.rename(self._folder)
 
     def ask(self, *arguments: str) -> str:
         """Run git in the copy of the repository and return its output."""
@@ -159,30 +129,6 @@ class _Mirror:
     def knows(self, name: str) -> bool:
         """Return whether the copy has a commit, branch or tag."""
         return (self.folder / "HEAD").exists() and knows_commit(self.folder, name)
-        return (self._folder / "HEAD").exists() and knows_commit(self._folder, name)
-
-    def archive(self, name: str, cache: Path) -> Fetched:
-        """Export the files of a commit as a tar file."""
-        if not (name.startswith("refs/") or _COMMIT.fullmatch(name)):
-            raise UserError(f"{name!r} is not a commit; `nightshift discover` lists the commits")
-        if not self.knows(name):
-            self.refresh()
-            if not self.knows(name):
-                raise UserError(
-                    f"{self.address} has no {name.removeprefix('refs/tags/')}; "
-                    "`nightshift discover` lists the revisions"
-                )
-        commit = self.ask("rev-parse", "--verify", f"{name}^{{commit}}")
-        tree = self.ask("rev-parse", "--verify", f"{commit}^{{tree}}")
-        cache.mkdir(parents=True, exist_ok=True)
-        path = cache / f"git-{tree}.{os.getpid()}.tar"
-        try:
-            self._run("archive", "--format=tar", f"--output={path}", commit)
-        except UserError:
-            path.unlink(missing_ok=True)
-            raise
-        identity = hashlib.sha256(f"git tree {tree}".encode()).hexdigest()
-        return Fetched(path=path, locator=f"{self.address}@{commit}", sha256=identity, scratch=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -191,4 +137,3 @@ class _Mirror:
 
     def _run(self, *arguments: str) -> str:
         return run_git(self.folder, *arguments, address=self.address)
-        return run_git(self._folder, *arguments, address=self.address)

@@ -51,3 +51,8 @@ class GitTags:
                 f"{self._address} has no {version}; `nightshift discover` lists the revisions"
             ) from None
         return export(store.folder, self._address, commit, self._cache, self._unused, cache)
+
+    def address(self, version: str) -> str:
+        """Return the address of the repository, or its folder on this machine."""
+        del version
+        return self._address
