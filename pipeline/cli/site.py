@@ -13,7 +13,7 @@ from pipeline.cli.options import ConfigOption, Format, FormatOption, QuickOption
 from pipeline.cli.output import print_json
 from pipeline.config import DEFAULT_FILE
 from pipeline.use_cases.measuring import MeasuringContext
-from pipeline.use_cases.site import make_site
+from pipeline.use_cases.site import RUNS_FOR_SQL, make_site
 
 
 @app.command("site")
@@ -22,6 +22,13 @@ def site_verb(
         Path | None,
         typer.Option(help="Folder for the site. Default: the folder site in the results folder."),
     ] = None,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql",
+            help=f"Write the page SQL for any number of runs. Default: for at most {RUNS_FOR_SQL}.",
+        ),
+    ] = False,
     config: ConfigOption = DEFAULT_FILE,
     quick: QuickOption = False,
     form: FormatOption = Format.TEXT,
@@ -31,7 +38,7 @@ def site_verb(
     Example: nightshift site --output results/site
     """
     context = MeasuringContext(config, quick)
-    page = make_site(context, context.plan(), output)
+    page = make_site(context, context.plan(), output, sql=sql)
     if form is Format.JSON:
         print_json({"site": str(page)})
         return

@@ -50,11 +50,13 @@ _VIEWS = {
 }
 
 
-def views_of(page: str, sla: bool, tables: bool, status: bool = False) -> list[View]:
+def views_of(
+    page: str, sla: bool, tables: bool, status: bool = False, sql: bool = True
+) -> list[View]:
     """Return the links at the top of a page.
 
-    The SLA view is among them if a workload has an SLA, the pages of tables and of the status if
-    there are ``tables`` and a ``status``.
+    The SLA view is among them if a workload has an SLA, the pages of tables, of the status and for
+    SQL if there are ``tables``, a ``status`` and ``sql``.
     """
     first = "index.html"
     views = [
@@ -65,7 +67,8 @@ def views_of(page: str, sla: bool, tables: bool, status: bool = False) -> list[V
     last, *others = (
         View(title, "#main" if page == file else file, here=page == file)
         for title, file in (
-            *(("SQL", SQL), ("Last night", NIGHT)),
+            *((("SQL", SQL),) if sql else ()),
+            ("Last night", NIGHT),
             *((("Status", STATUS),) if status else ()),
             *((("Tables", TABLES),) if tables else ()),
         )

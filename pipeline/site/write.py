@@ -78,6 +78,7 @@ def write_site(
     status: Sequence[Grid] = (),
     rows: Sequence[RegressionRow] = (),
     results: Path | None = None,
+    sql: bool = True,
 ) -> Path:
     """Write the site of a plan into ``folder`` and return its first page.
 
@@ -87,7 +88,8 @@ def write_site(
     ``explanations`` are the explained regressions, each of which gets a page. ``tables`` are the
     tables of chosen columns, which share one page. ``status`` has the
     series against their accepted levels, on a page of their own. ``rows`` are the regressions as
-    the page SQL shows them; with ``results``, it links to the bundles in that folder.
+    the page SQL shows them; with ``results``, it links to the bundles in that folder. Without
+    ``sql`` there is no page SQL.
 
     The data are written to a new folder, then the new pages replace the old ones, then the old data
     are deleted. If the process is killed at any moment, ``folder`` holds a complete site. Raises
@@ -123,13 +125,16 @@ def write_site(
             ),
         }
         sla = any(trend["sla"] for trend in index["trends"])
-        views = partial(views_of, sla=sla, tables=bool(tables), status=bool(status))
+        views = partial(views_of, sla=sla, tables=bool(tables), status=bool(status), sql=sql)
         write_atomically(folder / NIGHT, render_page(night, detected, now, views(NIGHT)))
         _write_tables(folder / TABLES, tables, views(TABLES), index["written"], _TABLES)
         _write_tables(folder / STATUS, status, views(STATUS), index["written"], _STATUS)
-        database = write_database(data, night.trends.store, plan, rows)
-        base = _link(results, folder) if results is not None else ""
-        _write_sql(folder / SQL, data.name, database, base, views(SQL), index["written"])
+        if sql:
+            database = write_database(data, night.trends.store, plan, rows)
+            base = _link(results, folder) if results is not None else ""
+            _write_sql(folder / SQL, data.name, database, base, views(SQL), index["written"])
+        else:
+            (folder / SQL).unlink(missing_ok=True)
         write_atomically(
             page,
             render(

@@ -88,6 +88,12 @@ class RunHead(NamedTuple):
     digest: str | None
 
 
+def number_of_runs(engine: Engine) -> int:
+    """Return the number of all runs in the store."""
+    with engine.connect() as connection:
+        return connection.scalar(select(func.count()).select_from(run)) or 0
+
+
 def measured(engine: Engine) -> set[tuple[str, int]]:
     """Return every run in the store as a pair of cell key and repetition."""
     with engine.connect() as connection:

@@ -16,11 +16,16 @@ from pipeline.regressions.states import KnownRegression
 from pipeline.site import write_site
 from pipeline.site.night import NightReport
 from pipeline.storage.journal import now
+from pipeline.storage.runs import number_of_runs
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.report import read_report
 from pipeline.use_cases.sql import rows_of
 from pipeline.use_cases.status import grids_of_status, read_status
 from pipeline.use_cases.table import all_chosen_tables
+
+RUNS_FOR_SQL = 2000
+"""Maximum number of runs for which each site has the page SQL. Its database is written again when
+results change: a second for 2000 runs of a default night's steps, ten for 15,000 of 40 steps."""
 
 
 def make_site(
@@ -28,11 +33,14 @@ def make_site(
     plan: Plan,
     output: Path | None = None,
     night: NightReport | None = None,
+    *,
+    sql: bool = False,
 ) -> Path:
     """Write the site of a plan, with links to issues; return its first page.
 
     ``night`` is the content of the report, if it has already been read from the store. With an
-    ``output`` folder, nothing is written to the results folder.
+    ``output`` folder, nothing is written to the results folder. The page SQL is written for at most
+    :data:`RUNS_FOR_SQL` runs, or with ``sql``.
     """
     at = now()
     detected = context.regressions.detection_of(plan, at)
@@ -53,6 +61,7 @@ def make_site(
         status=grids_of_status(context, status, status.rows),
         rows=rows_of(known.values(), context.results),
         results=context.results,
+        sql=sql or number_of_runs(context.store) <= RUNS_FOR_SQL,
     )
 
 

@@ -73,6 +73,24 @@ def test_the_site_has_the_metrics_that_no_measured_run_has(alone: Simulation) ->
     assert "widgets" in (alone.folder / "site/night.html").read_text()
 
 
+def test_a_site_of_many_runs_has_the_page_for_sql_on_request(
+    alone: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = write_table(alone.folder / "theirs.csv", {"scan": 0.7})
+    alone.run("import", "csv", str(table), "--target", "theirdb")
+    alone.run("detect")
+    page, first = alone.folder / "site/sql.html", alone.folder / "site/index.html"
+    alone.run("site", "--output", "site")
+    assert page.exists()
+    monkeypatch.setattr("pipeline.use_cases.site.RUNS_FOR_SQL", -1)
+    alone.run("site", "--output", "site")
+    assert not page.exists()
+    assert "sql.html" not in first.read_text()
+    alone.run("site", "--output", "site", "--sql")
+    assert page.exists()
+    assert "sql.html" in first.read_text()
+
+
 def test_it_is_published_as_measured_lines_are(alone: Simulation) -> None:
     table = write_table(alone.folder / "theirs.csv", {"scan": 0.7})
     alone.run("import", "csv", str(table), "--target", "theirdb")
