@@ -40,7 +40,7 @@ from changepoint.detection.scan import (
     set_clipped,
     sums_of,
 )
-from changepoint.detection.segment import search
+from changepoint.detection.segment import linked, search
 from changepoint.detection.segment_modes import search_modes
 from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, GroupedSeries, Ints
@@ -135,7 +135,8 @@ def outcome(
     """Convert changes, as (place, strength), and the limit of their search to a result."""
     found = (FoundChange(at, calibration.pvalue(positions, strength)) for at, strength in changes)
     _, sure, _, phi, trust = known
-    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else LEAST
+    # Nothing is promised for shorter sides of single values: their guards need more than that.
+    noise, least = power.SearchNoise(sure, phi, trust), MIN_VALUES if sure else power.FRESH
     needs = partial(power.by_scan, positions, limit, noise, least)
     return MethodResult(tuple(found), calibration.pvalue(positions, limit), needs)
 
@@ -205,7 +206,8 @@ def changes_of_scores(
     sums = sums_of(scores)
     memo = memo_of(scores, sums)
     inner = inner_of(sums, memo[2], least)
-    sizes = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
+    unknown = Sizes(0.0, floor * floor, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0)
+    sizes = linked(scores, sums, unknown, limit, least, memo)
     return search(scores, scores, sums, np.inf, limit, sizes, least, memo, inner)
 
 
@@ -243,7 +245,8 @@ def searched(
     """
     scale, share = noise
     prior, sure, doubted, phi, trust = known
-    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, trust)
+    sizes = Sizes(share, floor * floor, TAIL, prior, sure, doubted, phi, 0.0, trust)
+    sizes = linked(y, sums, sizes, limit, least, memo)
     places, strengths = search(values, y, sums, scale, limit, sizes, least, memo, inner)
     edges = np.concatenate((np.zeros(1, np.int64), places, np.array([len(y)])))
     finer, rest = _with_next(y, sums, edges, least, memo)

@@ -91,7 +91,11 @@ def _needed(counts: Ints, probability: float, _: float, behind: int) -> float:
     replicated = is_replicated(counts)
     positions, values = len(counts), int(np.sum(counts))
     orders = float(comb(values, int(np.sum(counts[: positions - behind]))))
-    if 2.0 / orders > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
+    # Beside a clear step, two orders are as extreme: that of its sides and the reverse. In a longer
+    # ladder, smaller steps are detectable, and some other orders are as extreme, too.
+    clear = energy.arrangements(np.concatenate(([0], np.cumsum(counts)))) <= ENUMERATED
+    extreme = (2.0 if clear else 4.0) / orders
+    if extreme > (max(probability, PERMUTATION_LIMIT) if replicated else probability):
         return math.inf
     if replicated:
         return power.by_position_test(counts, probability)

@@ -12,6 +12,7 @@ from scipy.special import ndtri, stdtrit
 
 from changepoint.detection import effect_kernels
 from changepoint.detection.between_positions import is_replicated
+from changepoint.detection.default import LADDER
 from changepoint.detection.scan import MAX_PHI
 from changepoint.model import Noise, SegmentLevel
 from changepoint.noise import (
@@ -127,11 +128,28 @@ def measure(
     degrees = np.maximum(effect_kernels.degrees(table, phi) * certainty, 1.0)
     quantiles = stdtrit(degrees, 0.5 + PLANNED / 2.0)
     centres = np.array([level.level for level in levels])
-    effects = effect_kernels.effects(table, centres, series.unit, phi, quantiles)
+    # A ladder is measured at once: its machine has no time to drift.
+    slopes = (0.0, 0.0)
+    if series.positions > LADDER:
+        slopes = effect_kernels.slope(means.means, series.offsets, table, edges)
+    effects = effect_kernels.effects(
+        table, centres, _reaches(series, edges), series.unit, phi, quantiles, slopes
+    )
     # Student's quantile replaces the normal one where the noise is uncertain.
     drops = LOCATION_DROP * (quantiles / NORMAL_PLANNED) ** 2
     places = effect_kernels.places(means.means, series.offsets, table, edges, phi, drops)
     return SegmentedSeries(edges, levels, effects.tolist(), places.tolist(), noise)
+
+
+def _reaches(series: GroupedSeries, edges: Ints) -> Floats:
+    """Return the positions from each change to the centres of the segments before and after it.
+
+    Returns (changes, 2).
+    """
+    offsets = series.offsets
+    centres = np.array([effect_kernels.centre_of(offsets, *pair) for pair in pairwise(edges)])
+    changes = edges[1:-1] - 0.5
+    return np.stack((changes - centres[:-1], centres[1:] - changes), axis=1)
 
 
 def _levels(series: GroupedSeries, table: Floats) -> tuple[SegmentLevel, ...]:

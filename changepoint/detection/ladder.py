@@ -29,7 +29,7 @@ from changepoint.detection import power
 from changepoint.detection.edivisive import NIGHTS_PER_LADDER, PERMUTATION_LIMIT
 from changepoint.detection.energy import MIN_VALUES
 from changepoint.detection.method import FoundChange, MethodResult, Request, SharedNoise
-from changepoint.detection.scan import mean_factor
+from changepoint.detection.scan import LEAST, mean_factor
 from changepoint.jit import compiled
 from changepoint.noise import NORMAL_MEDIAN, quantum
 from changepoint.seed import own_seed, shuffle
@@ -259,6 +259,9 @@ def order_pvalue(values: Floats, orders: int, seed: int) -> float:
 
 def needed(positions: int, probability: float, degrees: float, _: float, behind: int) -> float:
     """Return the smallest step that can be detected in a ladder of this length."""
+    # Three values are too few to find as often as more of them.
+    if min(behind, positions - behind) <= LEAST:
+        return math.inf
     if 2.0 / float(comb(positions, behind)) > PERMUTATION_LIMIT:
         return math.inf
     limit = float(stdtrit(degrees, probability / 2.0 / (positions - 1.0))) ** 2

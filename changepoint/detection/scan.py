@@ -27,9 +27,9 @@ class Sizes(NamedTuple):
     share: share of clipped values. smallest: lower bound of the variance. tail: weight of a side's
     excess kurtosis against a short side (``TAIL`` or 0). prior: variance of a position according to
     its replicates. sure: degrees of freedom of ``prior``; doubted: the same where the scatter is
-    larger. phi: known autocorrelation, negative if it is estimated. trust: weight, 0 to 1, of three
-    corrections that a ladder does not use: the estimated autocorrelation, the addition to it for
-    short sides, and the guard against ramps.
+    larger. phi: autocorrelation; negative until ``segment.linked`` estimates it. near: addition to
+    it for short sides. trust: weight, 0 to 1, of three corrections that a ladder does not use: the
+    estimated autocorrelation, the addition to it, and the guard against ramps.
     """
 
     share: float
@@ -39,6 +39,7 @@ class Sizes(NamedTuple):
     sure: float
     doubted: float
     phi: float
+    near: float
     trust: float
 
 
@@ -363,11 +364,11 @@ def mean_factor(phi: float, k: float) -> float:
 def split_factor(phi: float, near: float, k: float, m: float) -> float:
     """Return how much autocorrelation inflates the variance of a difference of two means.
 
-    phi: from ``segment.phi_of``; 0 if no autocorrelation counts. near: share of ``PHI_NEAR`` that
-    is added where a side is short. k, m: values of the two sides.
+    phi: 0 if no autocorrelation counts. near: addition to it where a side is short. k, m: values of
+    the two sides.
     """
     if phi > 0.0 and min(k, m) < NEAR_SIDE:
-        phi = min(phi + near * PHI_NEAR, MAX_PHI)
+        phi = min(phi + near, MAX_PHI)
     return (mean_factor(phi, k) / k + mean_factor(phi, m) / m) / (1.0 / k + 1.0 / m)
 
 

@@ -14,6 +14,7 @@ from changepoint.detection.scan import (
     MAX_PHI,
     PHI_LONG,
     PHI_MARGIN,
+    PHI_NEAR,
     PHI_SHORT,
     RAMP_MARGIN,
     SMALL_SIDE,
@@ -49,12 +50,6 @@ matters for a generous budget."""
 
 
 @compiled
-def near_of(sizes: Sizes) -> float:
-    """Return the share of ``PHI_NEAR`` to add for short sides; 0 for a known autocorrelation."""
-    return sizes.trust if sizes.phi < 0.0 else 0.0
-
-
-@compiled
 def _is_ramp(
     gain: float, line: float, noise: tuple[float, float], factor: float, sizes: Sizes
 ) -> bool:
@@ -76,22 +71,22 @@ def strength(
     values: Floats,
     sums: Sums,
     place: tuple[int, int, int],
-    noise: tuple[float, float, float],
+    noise: tuple[float, float],
     sizes: Sizes,
 ) -> float:
     """Return the evidence for a split, as a squared normal deviation, after every guard.
 
-    sums: running sums of the values. place: start, split and stop. noise: remaining squared error,
-    its degrees of freedom, and the autocorrelation.
+    sums: running sums of the values. place: start, split and stop. noise: remaining squared error
+    and its degrees of freedom.
     """
     start, tau, stop = place
-    rest, degrees, phi = noise
+    rest, degrees = noise
     k = float(tau - start)
     m = float(stop - tau)
     left = (sums[0][tau] - sums[0][start]) / k
     right = (sums[0][stop] - sums[0][tau]) / m
     gain = (left - right) ** 2 * k * m / (k + m)
-    factor = split_factor(phi, near_of(sizes), k, m)
+    factor = split_factor(sizes.phi, sizes.near, k, m)
     found = evidence(gain, rest, degrees, factor)
     line = line_gain(sums[0], sums[1], start, stop)
     if _is_ramp(gain, line, (rest, degrees), factor, sizes):
@@ -103,18 +98,6 @@ def strength(
         if sizes.tail > 0.0:
             found /= 1.0 + sizes.tail * heaviness(values, sums[0], place)
     return found
-
-
-@compiled
-def _across(values: Floats, tau: int) -> tuple[float, float]:
-    """Return the squared differences at lag 1 and 2 between values on both sides of a split."""
-    n = len(values)
-    one = (values[tau] - values[tau - 1]) ** 2
-    two = 0.0
-    for i in range(tau - 2, tau):
-        if i >= 0 and i + 2 < n:
-            two += (values[i + 2] - values[i]) ** 2
-    return one, two
 
 
 @compiled
@@ -132,14 +115,6 @@ def counted_phi(one: float, two: float, n: int, changes: int) -> float:
     phi = (two / twos) / (one / ones) - 1.0
     margin = PHI_LONG + PHI_MARGIN / math.sqrt(n) - PHI_SHORT / n
     return min(max(phi - margin, 0.0), MAX_PHI)
-
-
-@compiled
-def phi_of(one: float, two: float, n: int, changes: int, sizes: Sizes) -> float:
-    """Return the autocorrelation to use: the known one, or a significant estimated one."""
-    if sizes.phi >= 0.0:
-        return sizes.phi
-    return sizes.trust * counted_phi(one, two, n, changes)
 
 
 @compiled
@@ -163,9 +138,6 @@ def _best_segment(
 
     edges: (segments + 1,). parts: (segments, 5), results of ``cached_interval`` for each.
     """
-    n = len(y)
-    changes = len(edges) - 1
-    one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
     order = np.empty(0, np.int64)
     for rank in range(len(parts)):
         if rank == 0:
@@ -182,9 +154,7 @@ def _best_segment(
         rest, degrees = moderated(around - gain, free - 1.0, sizes)
         if evidence(gain, rest, degrees, 1.0) < limit:
             continue
-        d1, d2 = _across(y, at)
-        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
-        if strength(y, sums, (edges[s], at, edges[s + 1]), noise, sizes) >= limit:
+        if strength(y, sums, (edges[s], at, edges[s + 1]), (rest, degrees), sizes) >= limit:
             return s, at
     return -1, -1
 
@@ -208,10 +178,8 @@ def best_inner(
     """Return the best significant split of an inner interval, and the segment it lies in."""
     starts, stops, places, gains = inner
     n = len(y)
-    changes = len(edges) - 1
-    if n - changes - 1 < 1:
+    if n - len(edges) < 1:
         return -1, -1
-    one, two = np.sum(parts[:, 3]), np.sum(parts[:, 4])
     # The minimum gain in each segment without corrections: few intervals reach it.
     needed = np.empty(len(parts))
     for s in range(len(parts)):
@@ -237,9 +205,8 @@ def best_inner(
         s = int(np.searchsorted(edges, starts[i], side="right")) - 1
         around, free = local_noise(parts, edges, s, s + 1)
         rest, degrees = moderated(around - gains[i], free - 1.0, sizes)
-        d1, d2 = _across(y, places[i])
-        noise = (rest, degrees, phi_of(one - d1, two - d2, n, changes, sizes))
-        if strength(y, sums, (starts[i], places[i], stops[i]), noise, sizes) >= limit:
+        place = (starts[i], places[i], stops[i])
+        if strength(y, sums, place, (rest, degrees), sizes) >= limit:
             return s, places[i]
     return -1, -1
 
@@ -376,7 +343,7 @@ def _settled(
         changes = len(edges) - 2
         for i in range(1, changes + 1):
             edges[i] = cached_interval(y, sums, edges[i - 1], edges[i + 1], least, memo)[1]
-        strengths = strengths_of(y, sums, edges, sizes, least, memo, 0.0)
+        strengths = strengths_of(y, sums, edges, sizes, least, memo)
         if changes == 0 or np.min(strengths) >= limit:
             return edges, strengths
         weakest = np.argmin(strengths) + 1
@@ -397,6 +364,67 @@ def _beyond_lines(y: Floats, sums: Sums, edges: Ints, steps: Ints, least: int, m
 
 
 @compiled
+def linked(y: Floats, sums: Sums, sizes: Sizes, limit: float, least: int, memo: Memo) -> Sizes:
+    """Return ``sizes`` with the autocorrelation to use: the known one, or an estimated one.
+
+    A change that is not known looks like autocorrelation, and would hide itself and others. The
+    estimate is therefore that around the levels of a segmentation without any guard.
+    """
+    if sizes.phi >= 0.0:
+        return sizes
+    edges = _unguarded(y, sums, np.array([0, len(y)]), sizes, limit, least, memo)
+    parts = parts_of(y, sums, edges, least, memo)
+    phi = counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), len(y), len(parts) - 1)
+    return Sizes(
+        sizes.share,
+        sizes.smallest,
+        sizes.tail,
+        sizes.prior,
+        sizes.sure,
+        sizes.doubted,
+        sizes.trust * phi,
+        sizes.trust * PHI_NEAR,
+        sizes.trust,
+    )
+
+
+@compiled
+def _unguarded(
+    y: Floats, sums: Sums, begun: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
+) -> Ints:
+    """Add the strongest split to those in ``begun``, without guards, as long as one is strong."""
+    edges = begun
+    while True:
+        parts = parts_of(y, sums, edges, least, memo)
+        largest, strongest = 0.0, -1
+        for s in range(len(parts)):
+            if parts[s, 0] > largest and _plain_noise(edges, parts, s, sizes, limit)[1] > 0.0:
+                largest, strongest = parts[s, 0], s
+        if strongest < 0:
+            return edges
+        split = np.array([int(parts[strongest, 1])])
+        edges = np.concatenate((edges[: strongest + 1], split, edges[strongest + 1 :]))
+
+
+@compiled
+def _plain_noise(
+    edges: Ints, parts: Floats, s: int, sizes: Sizes, limit: float
+) -> tuple[float, float]:
+    """Return the noise beside the best split of a segment, if it is strong without guards.
+
+    That is the remaining squared error and its degrees of freedom; (0, 0) if it is not strong.
+    """
+    gain = parts[s, 0]
+    around, free = local_noise(parts, edges, s, s + 1)
+    if gain <= 0.0 or free < 2.0:
+        return 0.0, 0.0
+    rest, degrees = moderated(around - gain, free - 1.0, sizes)
+    if evidence(gain, rest, degrees, 1.0) < limit:
+        return 0.0, 0.0
+    return rest, degrees
+
+
+@compiled
 def _stairs(
     y: Floats, sums: Sums, found: Ints, sizes: Sizes, limit: float, least: int, memo: Memo
 ) -> Ints:
@@ -404,61 +432,31 @@ def _stairs(
 
     Steps in one direction look like a ramp until all of them are known, and each adds to the noise
     that hides the others. If the guard against ramps rejects a strong split, the segments are
-    therefore split without the guards, as long as their best splits are strong. The usual test
-    follows: a true step stays significant between its neighbours; none of a ramp's splits does.
+    therefore split without the guards. The usual test follows: a true step stays significant
+    between its neighbours; none of a ramp's splits does.
     """
-    edges, known = found, False
-    while True:
-        parts = parts_of(y, sums, edges, least, memo)
-        largest, at = 0.0, -1
-        for s in range(len(parts)):
-            gain = parts[s, 0]
-            around, free = local_noise(parts, edges, s, s + 1)
-            if gain <= 0.0 or free < 2.0:
-                continue
-            rest, degrees = moderated(around - gain, free - 1.0, sizes)
-            if evidence(gain, rest, degrees, 1.0) < limit:
-                continue
-            if gain > largest:
-                largest, at = gain, s
-            line = line_gain(sums[0], sums[1], edges[s], edges[s + 1])
-            if _is_ramp(gain, line, (rest, degrees), 1.0, sizes):
-                known = True
-        if at < 0 or not known:
-            return edges if known else found
-        split = np.array([int(parts[at, 1])])
-        edges = np.concatenate((edges[: at + 1], split, edges[at + 1 :]))
+    parts = parts_of(y, sums, found, least, memo)
+    for s in range(len(parts)):
+        noise = _plain_noise(found, parts, s, sizes, limit)
+        line = line_gain(sums[0], sums[1], found[s], found[s + 1])
+        if noise[1] > 0.0 and _is_ramp(parts[s, 0], line, noise, 1.0, sizes):
+            return _unguarded(y, sums, found, sizes, limit, least, memo)
+    return found
 
 
 @compiled
 def strengths_of(
-    y: Floats,
-    sums: Sums,
-    edges: Ints,
-    sizes: Sizes,
-    least: int,
-    memo: Memo,
-    phi: float,
+    y: Floats, sums: Sums, edges: Ints, sizes: Sizes, least: int, memo: Memo
 ) -> Floats:
     """Return the strength of each change between its two neighbours.
 
     Returns (changes,).
-
-    phi: lower bound of the autocorrelation to use.
     """
-    changes = len(edges) - 2
     parts = parts_of(y, sums, edges, least, memo)
-    phi = max(autocorrelation(parts, len(y), sizes), phi)
-    strengths = np.empty(changes)
-    for i in range(changes):
+    strengths = np.empty(len(edges) - 2)
+    for i in range(len(strengths)):
         around, free = local_noise(parts, edges, i, i + 2)
         rest, degrees = moderated(around, max(free, 1.0), sizes)
         place = (edges[i], edges[i + 1], edges[i + 2])
-        strengths[i] = strength(y, sums, place, (rest, degrees, phi), sizes)
+        strengths[i] = strength(y, sums, place, (rest, degrees), sizes)
     return strengths
-
-
-@compiled
-def autocorrelation(parts: Floats, n: int, sizes: Sizes) -> float:
-    """Return the autocorrelation to use for n values in segments. parts: (segments, 5)."""
-    return phi_of(np.sum(parts[:, 3]), np.sum(parts[:, 4]), n, len(parts) - 1, sizes)

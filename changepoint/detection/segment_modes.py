@@ -16,10 +16,8 @@ from changepoint.detection.scan import (
     sums_of,
 )
 from changepoint.detection.segment import (
-    autocorrelation,
     best_inner,
     inner_limit,
-    near_of,
     parts_of,
     strengths_of,
 )
@@ -96,7 +94,7 @@ def search_modes(
         for i in range(1, changes + 1):
             part = y[edges[i - 1] : edges[i + 1]]
             edges[i] = edges[i - 1] + place(part, levels[i - 1], levels[i], modes, least)
-        strengths = _strengths(y, sums, edges, modes, sizes, least)
+        strengths = _strengths(y, edges, modes, sizes, least)
         if changes == 0 or np.min(strengths) >= limit:
             return edges[1 : changes + 1].copy(), strengths
         weakest = np.argmin(strengths) + 1
@@ -124,31 +122,22 @@ def _bump(
 
 
 @compiled
-def _strengths(
-    y: Floats,
-    sums: Sums,
-    edges: Ints,
-    modes: Modes,
-    sizes: Sizes,
-    least: int,
-) -> Floats:
+def _strengths(y: Floats, edges: Ints, modes: Modes, sizes: Sizes, least: int) -> Floats:
     """Return the strength of each change: the smaller of two, by likelihoods and by the guards."""
     n = len(y)
     changes = len(edges) - 2
     plain = demixed(y, edges, modes)[0]
     plain_sums = sums_of(plain)
-    # A persistent mode is no independent noise: its memory shows in the original values.
-    phi = autocorrelation(parts_of(y, sums, edges, least, memo_of(y, sums)), n, sizes)
-    strengths = strengths_of(
-        plain, plain_sums, edges, sizes, least, memo_of(plain, plain_sums), phi
-    )
+    memo = memo_of(plain, plain_sums)
+    strengths = strengths_of(plain, plain_sums, edges, sizes, least, memo)
     degrees = max(float(n - changes - 1), 1.0)
     for i in range(changes):
         k, m = float(edges[i + 1] - edges[i]), float(edges[i + 2] - edges[i + 1])
         one = level_of(y[edges[i] : edges[i + 1]], modes)[0]
         two = level_of(y[edges[i + 1] : edges[i + 2]], modes)[0]
         ratio = 2.0 * (one + two - level_of(y[edges[i] : edges[i + 2]], modes)[0])
-        factor = split_factor(phi, near_of(sizes), k, m)
+        # A persistent mode is no independent noise: its memory shows in the original values.
+        factor = split_factor(sizes.phi, sizes.near, k, m)
         found = evidence(max(ratio, 0.0), degrees, degrees, factor)
         strengths[i] = min(strengths[i], found) / CAUTION
     return strengths

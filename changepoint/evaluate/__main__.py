@@ -22,7 +22,7 @@ from changepoint.evaluate.ladders import ladder_table, published_table
 from changepoint.evaluate.learned import learned_table
 from changepoint.evaluate.measure import alarms, recall
 from changepoint.evaluate.newest import newest_table
-from changepoint.evaluate.places import place_table
+from changepoint.evaluate.places import halving_table, place_table
 from changepoint.evaluate.powers import power_table
 from changepoint.evaluate.simulate import NOISES, SeriesShape
 from changepoint.evaluate.spreads import spread_table
@@ -80,8 +80,8 @@ def main() -> None:
         "--noise",
         default=",".join(KINDS),
         help=(
-            "kinds of noise for the commands appending, budget, creep, ladders, learned, newest, "
-            "places, power and steps, separated by commas (default: %(default)s)"
+            "kinds of noise for the commands appending, budget, creep, halving, ladders, learned, "
+            "newest, places, power and steps, separated by commas (default: %(default)s)"
         ),
     )
     parser.add_argument(
@@ -205,6 +205,7 @@ BY_NOISE: Mapping[str, Table] = MappingProxyType(
         "appending": appending_table,
         "budget": budget_table,
         "creep": creep_table,
+        "halving": halving_table,
         "ladders": ladder_table,
         "learned": learned_table,
         "newest": newest_table,

@@ -13,8 +13,8 @@ import numpy as np
 from changepoint.detection.calibration import LENGTHS
 from changepoint.detection.default import prepared
 from changepoint.detection.interval_cache import cached_interval, memo_of
-from changepoint.detection.scan import LEAST, TAIL, Sizes, clipped_share
-from changepoint.detection.segment import strengths_of
+from changepoint.detection.scan import LEAST, PHI_NEAR, TAIL, Sizes, clipped_share
+from changepoint.detection.segment import counted_phi, parts_of, strengths_of
 from changepoint.evaluate.nightly import MARGIN
 from changepoint.jit import compiled
 from changepoint.series import RESOLUTION, Floats, Ints
@@ -36,8 +36,10 @@ def first_split(values: Floats, least: int) -> tuple[float, int]:
     at = cached_interval(y, sums, 0, len(y), least, memo)[1]
     edges = np.array([0, at, len(y)])
     share = clipped_share(values, y, scale)
-    sizes = Sizes(share, RESOLUTION * RESOLUTION, TAIL, 0.0, 0.0, 0.0, -1.0, 1.0)
-    return strengths_of(y, sums, edges, sizes, least, memo, 0.0)[0], at
+    parts = parts_of(y, sums, edges, least, memo)
+    phi = counted_phi(np.sum(parts[:, 3]), np.sum(parts[:, 4]), len(y), 1)
+    sizes = Sizes(share, RESOLUTION * RESOLUTION, TAIL, 0.0, 0.0, 0.0, phi, PHI_NEAR, 1.0)
+    return strengths_of(y, sums, edges, sizes, least, memo)[0], at
 
 
 @compiled

@@ -21,6 +21,10 @@ LENGTHS = (4, 5, 6, 8, 10, 12, 14, 17, 20, 21, 23, 26, 30)
 """Positions of the series."""
 LEAST, MOST = 0.75, 0.95
 """Lower and upper limit of the share of found steps at which the promised size counts as right."""
+HALVED = SeriesShape(5, 2)
+"""Shape of a ladder whose level halves."""
+HALVED_SIGMA = 0.5
+"""Noise of a value of that ladder, in percent of the level."""
 
 
 def promised(values: Floats, shape: SeriesShape) -> dict[int, float]:
@@ -81,3 +85,27 @@ def place_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
                     f"| {name} | {shape} | {min(rates)} to {max(rates)} | {rates[first].value:.2f} "
                     f"at {first} | {rates[last].value:.2f} at {last} | {', '.join(outside)} |"
                 )
+
+
+def halved(noise: Noise, at: int, trials: int, seed: int) -> Rate:
+    """Return how often a halving is found, exactly at its place and nowhere else.
+
+    Each series has a seed of its own.
+    """
+    hits = 0
+    for i in range(trials):
+        random = np.random.default_rng(seed + i)
+        values = draw(noise, HALVED, random, sigma=HALVED_SIGMA, step=-0.5, at=at)
+        changes = detect(values, positions=HALVED.labels()).changes
+        hits += [int(one.position) for one in changes if one.kind == "level"] == [at]
+    return Rate(hits, trials)
+
+
+def halving_table(trials: int, seed: int, kinds: Sequence[str]) -> Iterator[str]:
+    """Return by noise and place how often a halving in a ladder of 5 x 2 values is found."""
+    places = range(2, HALVED.positions)
+    yield f"| noise | {' | '.join(f'before {at}' for at in places)} |"
+    yield "| --- |" + " --- |" * len(places)
+    for name in kinds:
+        rates = [str(halved(NOISES[name], at, trials, seed)) for at in places]
+        yield f"| {name} | {' | '.join(rates)} |"

@@ -23,11 +23,14 @@ def show_detected(detected: Detected) -> None:
         if state is not RegressionState.SUSPECTED
         and (count := sum(regression.state is state for regression in worse))
     ]
-    out.print(
-        f"{plural(suspected, 'suspected regression')}{''.join(others)} and "
-        f"{plural(len(better), 'improvement')} "
-        f"in {detected.series} series"
-    )
+    within = f"in {plural(detected.series, 'series', 'series')}"
+    if detected.regressions:
+        out.print(
+            f"{plural(suspected, 'suspected regression')}{''.join(others)} and "
+            f"{plural(len(better), 'improvement')} {within}"
+        )
+    else:
+        out.print("; ".join(filter(None, (f"no change found {within}", detected.reach()))))
     for regression in worse:
         out.print(f"  worse   {_line(regression)}", style="yellow", markup=False)
     for regression in better:

@@ -1,4 +1,4 @@
-"""The verbs of `fleet`, about rented bench servers: quote, ready, status, costs, down and reap."""
+"""The verbs of `fleet`, about rented bench servers, from the quote to the reaper."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from pipeline.text.units import (
 )
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.costs import bills_of
+from pipeline.use_cases.drift import report_drift
 from pipeline.use_cases.fleet import fleet_of, has_servers, order_night, reap
 from pipeline.use_cases.planning import PlanningContext
 
@@ -194,6 +195,34 @@ def reap_verb(config: ConfigOption = DEFAULT_FILE, form: FormatOption = Format.T
         _swept(Swept([], []), form)
     else:
         _swept(reap(context, _note), form)
+
+
+@group.command("drift")
+def drift_verb(
+    plan: Annotated[Path, typer.Argument(help="The output of `terraform show -json PLAN`.")],
+    repository: Annotated[
+        str, typer.Option(help="OWNER/NAME of the issue. Default: [github] repository.")
+    ] = "",
+    config: ConfigOption = DEFAULT_FILE,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Report in a GitHub issue which resources a Terraform plan would change.
+
+    There is at most one open issue; a plan without a difference closes it. The exit code is 1 if
+    there is a difference.
+
+    Example: nightshift fleet drift plan.json
+    """
+    found = report_drift(Context(config, needed=False), plan, repository)
+    if form is Format.JSON:
+        print_json({"changed": found.changed, "issue": found.issue})
+    else:
+        for one in found.changed:
+            out.print(f"{one.address}: {', '.join(one.actions)}", markup=False)
+        differ = plural(len(found.changed), "resource")
+        where = f"; issue {found.issue}" if found.issue else ""
+        out.print(f"{differ} differ from the description{where}", markup=False)
+    raise typer.Exit(1 if found.changed else 0)
 
 
 def _seconds(ttl: str) -> float:

@@ -86,7 +86,8 @@ def _end(night: Night) -> str:
     spent = [f"{on} {show_duration(seconds)}" for on, seconds in night.spent.items() if seconds]
     lacking = len(night.harness_errors)
     harness = plural(lacking, "run lost to harness errors", "runs lost to harness errors")
-    parts = (", ".join(spent) or "none", harness if lacking else "", night.error)
+    disturbed = f"{plural(night.disturbed, 'run')} disturbed" if night.disturbed else ""
+    parts = (", ".join(spent) or "none", disturbed, harness if lacking else "", night.error)
     return "; ".join(part for part in parts if part)
 
 

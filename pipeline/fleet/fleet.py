@@ -95,6 +95,10 @@ class Fleet:
         """The cloud's current prices."""
         return Prices(self._cloud.pricing())
 
+    def ask_prices(self) -> None:
+        """Ask the cloud for its prices, once. Raises UserError if it does not respond."""
+        _ = self.prices
+
     def quote(self, night: str = "", seconds: float = 0.0) -> Quote:
         """Return the price of the servers of all machine classes, as if none existed yet.
 

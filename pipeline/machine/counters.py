@@ -18,14 +18,21 @@ CPU = "/sys/devices/system/cpu"
 
 
 class Ticks(NamedTuple):
-    """Clock ticks of all processors since boot: in total, idle, and stolen by the hypervisor.
+    """Clock ticks of one processor or of all since boot, by use.
 
     ``steal`` is the time that the hypervisor gave to other machines while this machine had work.
+    ``interrupts`` is the time in interrupts, which no process is charged for.
     """
 
     total: int
     idle: int
     steal: int
+    interrupts: int = 0
+
+    @property
+    def worked(self) -> int:
+        """The time in which processes and threads of the kernel ran."""
+        return self.total - self.idle - self.steal - self.interrupts
 
 
 class Shares(NamedTuple):
@@ -38,12 +45,20 @@ class Shares(NamedTuple):
 def ticks(tree: Tree) -> Ticks | None:
     """Return the clock ticks of all processors since boot; None if /proc/stat lacks them."""
     found = re.match(r"cpu ((?:\s*\d+){8,})", tree.read("/proc/stat"))
-    if found is None:
-        return None
+    return None if found is None else _ticks(found[1])
+
+
+def ticks_by_processor(tree: Tree) -> dict[int, Ticks]:
+    """Return the clock ticks of each processor since boot; empty if the kernel reports none."""
+    found = re.findall(r"^cpu(\d+) ((?:[ ]*\d+){8,})", tree.read("/proc/stat"), re.MULTILINE)
+    return {int(number): _ticks(fields) for number, fields in found}
+
+
+def _ticks(fields: str) -> Ticks:
     # The guest fields that follow are included in user and nice.
-    user, nice, system, idle, wait, irq, soft, steal = map(int, found[1].split()[:8])
+    user, nice, system, idle, wait, irq, soft, steal = map(int, fields.split()[:8])
     total = user + nice + system + idle + wait + irq + soft + steal
-    return Ticks(total, idle + wait, steal)
+    return Ticks(total, idle + wait, steal, irq + soft)
 
 
 def shares(before: Ticks, after: Ticks) -> Shares:
@@ -55,6 +70,11 @@ def shares(before: Ticks, after: Ticks) -> Shares:
     idle = max(0, after.idle - before.idle)
     steal = max(0, after.steal - before.steal)
     return Shares(max(0.0, (passed - idle - steal) / passed), steal / passed)
+
+
+def passed(before: Ticks, after: Ticks) -> Ticks:
+    """Return the ticks between two readings; the counter of waiting may decrease."""
+    return Ticks(*(max(0, now - then) for then, now in zip(before, after, strict=True)))
 
 
 def throttled(tree: Tree) -> dict[str, int]:

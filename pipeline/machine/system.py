@@ -79,12 +79,13 @@ def synchronised() -> bool | None:
 class System:
     """A machine to inspect: this one, or files that describe one in tests.
 
-    ``folder`` has the databases. ``interval`` is the seconds between two readings of counters.
+    ``folder`` has the databases. ``interval`` is the seconds between two readings of counters: in
+    one second, a clock tick is 1 % of a processor's time.
     """
 
     tree: Tree = field(default_factory=Tree)
     folder: Path = Path()
-    interval: float = 0.25
+    interval: float = 1.0
     program_output: Callable[[Sequence[str]], str] = program_output
     space: Callable[[Path], Space | None] = space
     synchronised: Callable[[], bool | None] = synchronised

@@ -143,7 +143,9 @@ class Execution:
             except OSError as error:
                 where = f"{error.filename}: " if error.filename else ""
                 raise HarnessError(f"{where}{error.strerror or first_line(error)}") from error
-        self.again = self._guard.repeats(self._disturbed, attempt - 1)
+        self.again = self._guard.repeats_run(
+            self._disturbed, attempt - 1, failed=bool(self.failed_steps)
+        )
         if self.again:
             self._watcher.note(
                 f"{self._cell.revision.label}: something else on this machine disturbed the run, "
@@ -280,7 +282,8 @@ class Execution:
         step = action.step
         repeated = sum(record.step == step for record in self._repeated)
         started_at = datetime.now(UTC)
-        watched = self._guard.watch({os.getpid(), server.pid or os.getpid()})
+        serving = {*self._bench.pinning.server, *self._bench.pinning.client}
+        watched = self._guard.watch({os.getpid(), server.pid or os.getpid()}, serving)
         try:
             command, done = self._execute(
                 action, server, lambda client: self._profiled(server, client), repeated
@@ -294,7 +297,7 @@ class Execution:
         # A failed step may have damaged the server, so it is not repeated on it.
         at_once = self._family.repeatable(step) and (not failure or bool(ours))
         again = at_once and (
-            repeated < ATTEMPTS - 1 if ours else self._guard.repeats(found, repeated)
+            repeated < ATTEMPTS - 1 if ours else self._guard.repeats(found, repeated, done.seconds)
         )
         if ours and not again:
             raise HarnessError(f"{self._cell.run_id(self._repetition)}: {step.name}: {ours}")
@@ -316,18 +319,17 @@ class Execution:
             database_bytes=None if failure else server.database_bytes(),
             note=failure,
             disturbed={each.kind.value: each.reported for each in found},
+            taken={kind.value: round(share, 4) for kind, share in watched.taken.items()},
         )
         self._ended_with = ()
         if failure:
             self._watcher.note(f"{self._cell.revision.label} {step.name} failed: {failure}")
-        for reported in record.disturbed.values():
-            also = "; repeated" if again else ""
-            self._watcher.note(
-                f"{self._cell.revision.label} {step.name} disturbed: {reported}{also}"
-            )
+        self._report_disturbed(record, again=again)
         if again:
             self._repeated.append(record)
             return False
+        if self._guard.budget is not None:
+            self._guard.budget.measured(done.seconds)
         self._steps.append(record)
         if not at_once:
             self._disturbed += found
@@ -336,6 +338,16 @@ class Execution:
         self._expectation.over(self._cell, step, None if failure else done.seconds)
         self._watcher.advance(done.seconds, self._expectation.left)
         return True
+
+    def _report_disturbed(self, record: StepRecord, *, again: bool) -> None:
+        """Report what disturbed a step: in a night only to the log, which sums it up at its end."""
+        also = "; repeated" if again else ""
+        for reported in record.disturbed.values():
+            text = f"{self._cell.revision.label} {record.step.name} disturbed: {reported}{also}"
+            if self._guard.budget is None:
+                self._watcher.note(text)
+            else:
+                _LOG.info(text)
 
     def _step_folder(self, step: Step) -> str:
         """Return the folder in the bundle for the files of the next step."""

@@ -41,6 +41,11 @@ NEWEST = 12
 """The number of newest revisions that are shown of a line with more than ``LONG`` revisions."""
 
 
+TRIES = 3
+"""How many times a cell is measured until every step has an undisturbed run: a machine that
+disturbs it in three nights will do so in the fourth."""
+
+
 class Line(Frozen):
     """A sequence of revisions of a target, with the cells to measure for each revision.
 
@@ -150,8 +155,17 @@ class Plan(Frozen):
         """Return how many runs a cell needs: one if it is counted, because counts are exact."""
         return 1 if cell.workload.mode is Mode.COUNT else self.repetitions
 
-    def remaining(self, measured: Collection[tuple[str, int]]) -> list[tuple[Cell, int]]:
+    def most_runs_of(self, cell: Cell) -> int:
+        """Return how many runs a cell may have, if they are disturbed again and again."""
+        return self.runs_of(cell) * (1 if cell.workload.mode is Mode.COUNT else TRIES)
+
+    def remaining(
+        self, measured: Collection[tuple[str, int]], disturbed: Collection[str] = ()
+    ) -> list[tuple[Cell, int]]:
         """Return the runs of the plan that are not in ``measured``, in order.
+
+        ``disturbed`` are the keys of cells with a step that no run has undisturbed. They are due
+        again, under further numbers, until they are clean or were tried ``TRIES`` times.
 
         Repetitions are interleaved: the first of all cells, then the second of all. A drift of the
         machine then affects all cells alike. Every other pass runs backwards, which cancels a drift
@@ -163,7 +177,26 @@ class Plan(Frozen):
             runs += [(cell, repetition) for cell in cells if repetition <= self.runs_of(cell)]
         # Counted runs first: they are soon done, and exact whatever else the machine does.
         runs.sort(key=lambda run: run[0].workload.mode is not Mode.COUNT)
-        return [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
+        left = [(cell, n) for cell, n in runs if (cell.key, n) not in measured]
+        return left + self._again(measured, {cell.key for cell, _ in left}, disturbed)
+
+    def _again(
+        self,
+        measured: Collection[tuple[str, int]],
+        left: Collection[str],
+        disturbed: Collection[str],
+    ) -> list[tuple[Cell, int]]:
+        """Return the runs of disturbed cells that have all of their usual runs."""
+        last: dict[str, int] = {}
+        for key, number in measured if disturbed else ():
+            last[key] = max(number, last.get(key, 0))
+        again = [
+            (cell, last[cell.key] + number)
+            for number in range(1, self.repetitions + 1)
+            for cell in self.due
+            if cell.key in disturbed and cell.key in last and cell.key not in left
+        ]
+        return [(cell, number) for cell, number in again if number <= self.most_runs_of(cell)]
 
 
 def quicken(config: Config) -> Config:

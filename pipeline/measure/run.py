@@ -17,10 +17,11 @@ from pipeline.files.json_file import read_json
 from pipeline.machine.disturbance.guard import Guard
 from pipeline.machine.memory_limit import check_memory_limits
 from pipeline.machine.pinning import available
-from pipeline.measure.attempts import Attempts
+from pipeline.measure.attempts import Attempts, Run
 from pipeline.measure.build import Builder, NotBuiltError
 from pipeline.measure.counted_execution import CountedExecution
 from pipeline.measure.counted_runs import count_all
+from pipeline.measure.disturbed_runs import DisturbedRuns, Number
 from pipeline.measure.execution import Bench, Execution
 from pipeline.measure.expected_time import Expectation
 from pipeline.measure.harness import BROKEN, HarnessError
@@ -156,10 +157,13 @@ def run_all(
     port: int,
     preflight: Callable[[Mode], dict[str, str]],
     on_bundle: Callable[[Cell, int, Path], None],
+    next_number: Number = lambda _: None,
 ) -> dict[str, str]:
     """Execute the runs and write a bundle for each.
 
-    Counted runs come first, several at the same time, then the timed ones in order, one at a time.
+    Counted runs come first, several at the same time, then the timed ones in order, one at a time,
+    and at the end further runs of the cells that something disturbed most, under the
+    ``next_number``.
 
     Calls ``preflight`` before the runs of a mode, stores its warnings in their bundles, and calls
     ``on_bundle`` with every new one. During the runs, this process stays off the processors of the
@@ -200,7 +204,9 @@ def run_all(
             warned = preflight(Mode.COUNT)
             count_all(attempts[0], processors, partial(measure, warned=warned), on_bundle)
         warned = preflight(Mode.TIME) if timed else {}
-        while (run := attempts[1].take()) is not None:
+        disturbed = DisturbedRuns(guard.budget, guard.repeat)
+
+        def measure_timed(run: Run, *, again: bool = False) -> None:
             cell, repetition = run
             pinning = placement(cell, cores)
             if pinning.harness:
@@ -208,10 +214,22 @@ def run_all(
             try:
                 path = measure(cell, repetition, pinning, warned)
             except HarnessError as error:
-                attempts[1].failed(run, error)
-                continue
+                if again:
+                    watcher.note(f"{cell.run_id(repetition)} was not repeated: {error}")
+                else:
+                    attempts[1].failed(run, error)
+                return
             attempts[1].ended(run)
             on_bundle(cell, repetition, path)
+            disturbed.add(cell, path, again=again)
+
+        while (run := attempts[1].take()) is not None:
+            measure_timed(run)
+        for cell, repetition in disturbed.worst_first(next_number):
+            expectation.again(cell)
+            measure_timed((cell, repetition), again=True)
+        if summary := disturbed.summary():
+            watcher.note(summary)
     finally:
         os.sched_setaffinity(0, processors)
         watcher.end()

@@ -32,7 +32,8 @@ class StepRecord(Frozen):
     """What is recorded of an executed step: its times, its command, how it ended.
 
     ``disturbed`` describes what else used the machine during the step, one sentence for each kind
-    of disturbance.
+    of disturbance. ``taken`` is the share of a core's time that other processes and the hypervisor
+    took, by kind, whether or not this disturbed the step.
     """
 
     step: Step
@@ -47,6 +48,12 @@ class StepRecord(Frozen):
     disturbed: dict[str, str] = Field(
         default_factory=dict, exclude_if=lambda reported: not reported
     )
+    taken: dict[str, float] = Field(default_factory=dict, exclude_if=lambda shares: not shares)
+
+    @property
+    def severity(self) -> float:
+        """The largest share of time that a disturbance took; 1 if one is no share, 0 without."""
+        return max((self.taken.get(kind, 1.0) for kind in self.disturbed), default=0.0)
 
 
 class PhaseRecord(Frozen):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Engine
@@ -21,7 +23,7 @@ from pipeline.environment.assess import (
 )
 from pipeline.environment.outages import without_outages
 from pipeline.measure.plan import Plan
-from pipeline.model import Shift
+from pipeline.model import SeriesKey, Shift
 from pipeline.regressions.anchors import Anchors
 from pipeline.regressions.counted import by_mode
 from pipeline.regressions.creep import find_creep
@@ -31,8 +33,8 @@ from pipeline.regressions.machine_noise import known_noise
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import Once, compute_anew, digest_of_parts
-from pipeline.regressions.shifts import NOTHING_SHARED, find_shifts
-from pipeline.regressions.watched import watched_metrics, watched_series
+from pipeline.regressions.shifts import NOTHING_SHARED, search_series
+from pipeline.regressions.watched import SLA, watched_metrics, watched_series
 from pipeline.storage.columns import measurement_columns
 from pipeline.storage.controls import control_rows
 from pipeline.storage.runs import hostnames
@@ -116,6 +118,8 @@ def search(
 
     measured = _MeasuredRevisions()
 
+    detectable: dict[SeriesKey, float] = {}
+
     def find(one: Series) -> list[Shift]:
         watch = rules.settings_of(one.key, len(timed))
         noise = noises.get(one.key, NOTHING_SHARED)
@@ -127,10 +131,14 @@ def search(
             measured.digest_of(one),
             one.values.tobytes(),
         )
-        found = once(
-            parts,
-            lambda: [shift.model_dump(mode="json") for shift in find_shifts(one, watch, noise)],
-        )
+
+        def compute() -> tuple[list[dict[str, Any]], float | None]:
+            made = search_series(one, watch, noise)
+            return [shift.model_dump(mode="json") for shift in made.shifts], made.detectable
+
+        found, smallest = once(parts, compute)
+        if smallest is not None and one.key.metric != SLA:
+            detectable[one.key] = smallest
         return [Shift.model_validate(shift) for shift in found]
 
     def shifts_of(searched: Sequence[Series]) -> list[Shift]:
@@ -152,9 +160,23 @@ def search(
     return Detected(
         plan=plan.hash,
         series=len(timed) + len(counted),
+        smallest=smallest_change(detectable),
         regressions=tuple(group_shifts([*shifts, *creep.found, *shifts_of(counted)])),
         excused=tuple(excused),
     )
+
+
+def smallest_change(detectable: Mapping[SeriesKey, float]) -> float | None:
+    """Return the smallest change that the median step could show; None if it could show none.
+
+    A step shows what the most sensitive of its metrics shows.
+    """
+    steps: dict[SeriesKey, float] = {}
+    for key, effect in detectable.items():
+        step = key.model_copy(update={"metric": ""})
+        steps[step] = min(effect, steps.get(step, math.inf))
+    median = statistics.median(steps.values()) if steps else math.inf
+    return median if math.isfinite(median) else None
 
 
 class _MeasuredRevisions:

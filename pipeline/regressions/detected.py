@@ -13,6 +13,7 @@ from pipeline.files.atomic_write import write_atomically
 from pipeline.files.json_file import read_json
 from pipeline.model import Excused, Frozen, Regression
 from pipeline.text.errors import UserError
+from pipeline.text.units import plural, show_percent
 
 if TYPE_CHECKING:
     from pipeline.measure.plan import Plan
@@ -24,17 +25,40 @@ _OF_THE_JOURNAL = {"regressions": {"__all__": {"state", "recovers", "culprit"}}}
 """Fields that the file leaves out, because they come only from the journal."""
 
 
+class NightQuality(Frozen):
+    """How many timed runs a night measured, and how many of them something disturbed."""
+
+    runs: int
+    disturbed: int
+
+
 class Detected(Frozen):
     """The result of the last detection: regressions, worst first, and the number of series.
 
     ``plan`` is the hash of the searched plan. ``excused`` are shifts that a machine change may
-    fully explain; they belong to no regression.
+    fully explain; they belong to no regression. ``smallest`` is the smallest relative change that
+    the newest revisions could show, in the median step; None if it is unknown or there is none.
+    ``night`` is known if a night measured something before the detection.
     """
 
     plan: str
     series: int
     regressions: tuple[Regression, ...]
     excused: tuple[Excused, ...] = ()
+    smallest: float | None = None
+    night: NightQuality | None = None
+
+    def reach(self) -> str:
+        """Return in words what the night could have shown; empty if that is unknown."""
+        parts = []
+        if self.night is not None and self.night.disturbed:
+            parts.append(f"{self.night.disturbed} of {plural(self.night.runs, 'run')} disturbed")
+        if self.smallest is not None:
+            parts.append(
+                f"smallest change this night could show: {show_percent(self.smallest)} "
+                "(median step)"
+            )
+        return "; ".join(parts)
 
 
 def save_detected(detected: Detected, results: Path) -> Path:

@@ -50,25 +50,45 @@ def detect_in(
     )
 
 
-def find_shifts(
+class SearchedSeries(NamedTuple):
+    """The shifts of one series, and the smallest change that its newest revisions could show.
+
+    ``detectable`` is relative; None for a counted series, infinite if no change could be shown.
+    """
+
+    shifts: list[Shift]
+    detectable: float | None
+
+
+def search_series(
     series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
-) -> list[Shift]:
+) -> SearchedSeries:
     """Return the change points of one series as shifts between revisions.
 
     The function leaves out changes that are too small, relative to the level before
     (``min_effect``) or in the metric's unit (that level may be zero); changes in a direction that
     is not watched; and SLA changes that leave the SLA met, or missed, as before.
     """
+    detectable = None
     if is_counted(series.key):
         changes = counted_changes(series, watch.min_effect)
     else:
-        changes = detect_in(series, watch, noise).changes
+        found = detect_in(series, watch, noise)
+        changes, detectable = found.changes, max(found.detectable_fresh, watch.min_effect)
     shifts = [
         _spread(series, change) if change.kind == "spread" else _level(series, change)
         for change in changes
         if change.kind == "level" or _loud(change, watch.min_effect)
     ]
-    return [shift for shift in shifts if watch.reports(worse=shift.worse) and _counts(shift)]
+    kept = [shift for shift in shifts if watch.reports(worse=shift.worse) and _counts(shift)]
+    return SearchedSeries(kept, detectable)
+
+
+def find_shifts(
+    series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
+) -> list[Shift]:
+    """Return only the shifts of :func:`search_series`."""
+    return search_series(series, watch, noise).shifts
 
 
 def _loud(change: ChangePoint, smallest: float) -> bool:

@@ -26,12 +26,13 @@ class Night(Frozen):
 
     ``error`` is the error message of a failed night, else empty. ``preflight`` has the warnings
     about the machine, by check. ``runs`` counts the measured runs, ``failed_steps`` the failed
-    steps in these runs. ``harness_errors`` has the reason for each run that was not measured, by
-    name of the run. ``unbuilt`` counts the failed builds of the plan, ``queue`` the planned runs
-    that remain. ``series`` counts the series that the night searched for changes, ``regressions``
-    the known regressions by state. ``stages`` has the seconds of each stage. ``spent`` has the
-    seconds of machine time for runs, for confirming and for bisecting. ``budget`` has the maximum
-    seconds for confirming and for bisecting in a night.
+    steps in these runs, ``disturbed`` the disturbed ones of its timed runs. ``harness_errors`` has
+    the reason for each run that was not measured, by name of the run. ``unbuilt`` counts the failed
+    builds of the plan, ``queue`` the planned runs that remain. ``series`` counts the series that
+    the night searched for changes, ``regressions`` the known regressions by state. ``stages`` has
+    the seconds of each stage. ``spent`` has the seconds of machine time for runs, for confirming
+    and for bisecting. ``budget`` has the maximum seconds for confirming and for bisecting in a
+    night.
 
     The other fields cover all nights so far: ``spent_so_far`` is the machine time of the ledger in
     minutes, ``money`` its cost if a price is set, and ``alarms`` the number of alarms by verdict.
@@ -44,6 +45,7 @@ class Night(Frozen):
     runs: int = Field(default=0, ge=0)
     harness_errors: dict[str, str] = Field(default_factory=dict)
     failed_steps: int | None = None
+    disturbed: int | None = None
     unbuilt: int | None = None
     queue: int | None = None
     series: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, case, func, select
 
 from pipeline.model import StepStatus
 from pipeline.storage.schema import (
@@ -13,7 +13,7 @@ from pipeline.storage.schema import (
     step,
     step_run,
 )
-from pipeline.storage.selection import OLDEST_FIRST, of_runs, of_steps
+from pipeline.storage.selection import OLDEST_FIRST, listed_in, of_runs, of_steps
 
 _AT_ONCE = 50
 """Number of rows with timelines to hold in memory at once: a few megabytes."""
@@ -150,6 +150,42 @@ def step_states(engine: Engine, *, cells: Sequence[str]) -> Iterator[StepState]:
     with engine.connect() as connection:
         for found in connection.execute(of_runs(wanted, cells)):
             yield StepState(*found)
+
+
+def stayed_disturbed(engine: Engine, cells: Sequence[str]) -> set[str]:
+    """Return the keys of those cells that have a step which every run of the cell disturbed."""
+    if not cells:
+        return set()
+    undisturbed = func.sum(case((step_run.c.disturbed.is_(None), 1), else_=0))
+    wanted = (
+        of_runs(
+            select(run.c.cell_key, step_run.c.step)
+            .select_from(run)
+            .join(step_run, step_run.c.run == run.c.id),
+            cells,
+        )
+        .group_by(run.c.cell_key, step_run.c.step)
+        .having(undisturbed == 0)
+    )
+    with engine.connect() as connection:
+        return {key for key, _ in connection.execute(wanted)}
+
+
+def disturbances_of(engine: Engine, run_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return which kinds of disturbance each disturbed one of some runs had."""
+    wanted = listed_in(
+        select(run.c.run_id, step_run.c.disturbed)
+        .select_from(run)
+        .join(step_run, step_run.c.run == run.c.id)
+        .where(step_run.c.disturbed.is_not(None)),
+        run.c.run_id,
+        sorted(run_ids),
+    )
+    found: dict[str, set[str]] = {}
+    with engine.connect() as connection:
+        for run_id, kinds in connection.execute(wanted):
+            found.setdefault(run_id, set()).update(kinds)
+    return found
 
 
 def failures(engine: Engine, *, cells: Sequence[str]) -> list[StepFailure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Collection
 
 from pipeline.environment.persistence import FILE as ENVIRONMENT
 from pipeline.environment.persistence import save_environment
@@ -12,7 +13,7 @@ from pipeline.model import Pattern, digest
 from pipeline.regressions.anchors import anchors
 from pipeline.regressions.detect import search, searched
 from pipeline.regressions.detected import FILE as DETECTED
-from pipeline.regressions.detected import Detected
+from pipeline.regressions.detected import Detected, NightQuality
 from pipeline.regressions.reconcile import reconcile
 from pipeline.regressions.rules import Rules
 from pipeline.regressions.search_cache import SearchCache
@@ -20,6 +21,7 @@ from pipeline.regressions.states import known_regressions
 from pipeline.storage.journal import FILE as JOURNAL
 from pipeline.storage.journal import Journal, mutes, now
 from pipeline.storage.runs import contents
+from pipeline.storage.steps import disturbances_of
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 
@@ -27,10 +29,11 @@ _LOG = logging.getLogger(__name__)
 
 
 @logged("detect")
-def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
+def detect_stage(context: MeasuringContext, plan: Plan, night: Collection[str] = ()) -> Detected:
     """Search the series of a plan for changes; record new and resolved regressions.
 
-    If nothing changed since the last detection, its result is returned.
+    ``night`` are the ids of the timed runs that this night measured. If nothing changed since the
+    last detection, its result is returned.
     """
     settings = context.config.detect
     rules = rules_of(context)
@@ -45,6 +48,10 @@ def detect_stage(context: MeasuringContext, plan: Plan) -> Detected:
     history = known_regressions(context.regressions.events(now()))
     since = anchors(plan, history, settings.creep_since)
     found = search(series, plan, rules, environment=environment, once=known.once, anchors=since)
+    if night:
+        disturbed = disturbances_of(context.store, night)
+        quality = NightQuality(runs=len(night), disturbed=len(disturbed))
+        found = found.model_copy(update={"night": quality})
     detected = reconcile(
         found,
         plan,

@@ -66,6 +66,8 @@ def order_night(
     the servers are not allowed.
     """
     fleet = fleet_of(context, note, quick=True)
+    # What is due takes seconds to find: a cloud that does not respond is reported before.
+    fleet.ask_prices()
     work = {**dict.fromkeys(classes_to_pursue(context), 0.0), **due_work(context)}
     asked = fleet.gate(night, work, seconds)
     if variables is not None and asked.server_requests:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.machine.account import find_account
-from pipeline.machine.disturbance.guard import Guard
+from pipeline.machine.disturbance.base import DisturbanceKind
+from pipeline.machine.disturbance.guard import Guard, RepeatBudget
 from pipeline.machine.preflight import preflight
 from pipeline.machine.system import System
 from pipeline.measure.build import Builder
@@ -21,7 +22,9 @@ from pipeline.measure.discover import discovered
 from pipeline.measure.progress import Watcher
 from pipeline.measure.workspace import Workspace
 from pipeline.model import Cell, Machine, Mode
+from pipeline.storage.base_rates import usual_shares
 from pipeline.storage.bundle import list_bundles
+from pipeline.storage.journal import now
 from pipeline.storage.quarantine import Quarantine
 from pipeline.use_cases.planning import PlanningContext
 
@@ -42,8 +45,17 @@ class MeasuringContext(PlanningContext):
 
     @cached_property
     def guard(self) -> Guard:
-        """The guard that watches measured steps for disturbances."""
-        return Guard(self.config.disturbance)
+        """The guard that watches the steps of experiments for disturbances."""
+        return Guard(self.config.disturbance, usual=self._usual())
+
+    def night_guard(self) -> Guard:
+        """Return the guard of a night, which has a budget of repeats."""
+        limits = self.config.disturbance
+        return Guard(limits, usual=self._usual(), budget=RepeatBudget(limits.budget))
+
+    def _usual(self) -> dict[DisturbanceKind, float]:
+        found = usual_shares(self.bundles, self.machine.hostname, now().date())
+        return {DisturbanceKind(kind): share for kind, share in found.items()}
 
     @cached_property
     def builder(self) -> Builder:

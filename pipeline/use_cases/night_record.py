@@ -14,11 +14,11 @@ from pipeline.measure.plan import Plan
 from pipeline.measure.progress import Watcher
 from pipeline.measure.run import build_key, unbuilt
 from pipeline.measure.stopwatch import Stopwatch, Timed
-from pipeline.model import Cell, RegressionState
+from pipeline.model import Cell, Mode, RegressionState
 from pipeline.storage.journal import now
 from pipeline.storage.night_log import Night, Nights
 from pipeline.storage.runs import measured, measured_time
-from pipeline.storage.steps import count_failed
+from pipeline.storage.steps import count_failed, disturbances_of, stayed_disturbed
 from pipeline.text.errors import UserError, first_line
 from pipeline.use_cases.context import Context
 from pipeline.use_cases.event_log import logged_stage
@@ -31,8 +31,8 @@ class NightRecorder:
     """Collects the record of the present night: stages, runs and results so far.
 
     ``plan`` is the plan of the night, and ``series`` the number of searched series; both are None
-    until they are known. ``harness_errors`` has the reasons of runs that were not measured, by the
-    names of the runs.
+    until they are known. ``timed_runs`` are the ids of its timed runs, without controls.
+    ``harness_errors`` has the reasons of runs that were not measured, by the names of the runs.
     """
 
     def __init__(self, context: Context) -> None:
@@ -40,6 +40,7 @@ class NightRecorder:
         self._began = now()
         self._stopwatch = Stopwatch()
         self._run_ids: list[str] = []
+        self.timed_runs: list[str] = []
         self.plan: Plan | None = None
         self.series: int | None = None
         self.harness_errors: dict[str, str] = {}
@@ -57,6 +58,8 @@ class NightRecorder:
     def measured(self, cell: Cell, repetition: int) -> None:
         """Count one more measured run of the night."""
         self._run_ids.append(cell.run_id(repetition))
+        if cell.workload.mode is Mode.TIME and cell.control is None:
+            self.timed_runs.append(cell.run_id(repetition))
 
     def night(self, error: str) -> Night:
         """Return the record of the night; after an ``error``, unknown fields stay empty."""
@@ -85,6 +88,7 @@ class NightRecorder:
         pursued = spent_since(self._context.regressions.events(now()), self._began)
         return {
             "failed_steps": count_failed(store, self._run_ids),
+            "disturbed": len(disturbances_of(store, self.timed_runs)),
             "spent": {
                 "runs": measured_time(store, self._run_ids).total_seconds(),
                 "confirm": 60.0 * pursued.confirm,
@@ -97,9 +101,11 @@ class NightRecorder:
             return {}
         failures = unbuilt(self._context.results, self.plan.due)
         missing = {build_key(cell) for cell in self.plan.due if cell.key in failures}
+        store = self._context.store
+        disturbed = stayed_disturbed(store, [cell.key for cell in self.plan.due])
         return {
             "unbuilt": len(missing),
-            "queue": len(self.plan.remaining(measured(self._context.store))),
+            "queue": len(self.plan.remaining(measured(store), disturbed)),
         }
 
     def _so_far(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def run_night(context: MeasuringContext, watcher: Watcher, observer: NightObserv
             runs, night.harness_errors = run_stage(context, plan, timed, on_bundle)
         taken.take_rest()
         with night.stage("detect"):
-            detected = detect_stage(context, plan)
+            detected = detect_stage(context, plan, night.timed_runs)
             night.series = detected.series
         with night.stage("confirm"):
             detected = pursue(context, plan, detected, timed, fresh=runs > 0)

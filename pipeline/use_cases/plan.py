@@ -12,6 +12,7 @@ from pipeline.measure.plan import Plan
 from pipeline.model import Cell
 from pipeline.storage.journal import now
 from pipeline.storage.runs import measured
+from pipeline.storage.steps import stayed_disturbed
 from pipeline.transfer.batches import Batches, batch_of
 from pipeline.use_cases.planning import PlanningContext
 
@@ -28,10 +29,14 @@ class PlannedRuns(NamedTuple):
     placements: Sequence[str]
 
 
-def plan_runs(context: PlanningContext) -> PlannedRuns:
-    """Return the plan of the next night."""
+def plan_runs(context: PlanningContext, *, again: bool = True) -> PlannedRuns:
+    """Return the plan of the next night.
+
+    ``again`` includes further runs of cells that stayed disturbed, which jobs do not measure.
+    """
     plan = context.plan()
-    remaining = plan.remaining(measured(context.store))
+    due = [cell.key for cell in plan.due] if again else []
+    remaining = plan.remaining(measured(context.store), stayed_disturbed(context.store, due))
     seconds = Expectation(cell for cell, _ in remaining).left
     ours = [cell for cell in plan.due if cell.machine_class == context.machine.machine_class]
     return PlannedRuns(plan, remaining, seconds, show_placements(ours, cores_here()))
@@ -40,7 +45,7 @@ def plan_runs(context: PlanningContext) -> PlannedRuns:
 def due_work(context: PlanningContext) -> dict[str, float]:
     """Return the expected seconds of the remaining steps, for each machine class that has some."""
     cells: dict[str, list[Cell]] = {}
-    for cell, _ in plan_runs(context).remaining:
+    for cell, _ in plan_runs(context, again=False).remaining:
         cells.setdefault(cell.machine_class, []).append(cell)
     return {name: Expectation(each).left for name, each in cells.items()}
 
@@ -52,7 +57,7 @@ def plan_jobs(context: PlanningContext, run: str = "") -> Sequence[Job]:
     is the workflow run; all attempts at a run share their batches.
     """
     runners = {each.name: each.labels for each in context.config.machine_class}
-    remaining = plan_runs(context).remaining
+    remaining = plan_runs(context, again=False).remaining
     jobs = jobs_of(remaining, runners, limits=context.config.measuring_jobs)
     batches = [
         batch_of(job.id, job.machine_class, now(), job.cells.split(), run=run) for job in jobs

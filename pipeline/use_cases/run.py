@@ -10,12 +10,14 @@ from typing import NamedTuple
 from pipeline.measure.build import identical
 from pipeline.measure.controls import measured_here, remember_measured, with_controls
 from pipeline.measure.matrix import chosen
-from pipeline.measure.plan import Plan, check_workloads
+from pipeline.measure.plan import TRIES, Plan, check_workloads
 from pipeline.measure.progress import Watcher
 from pipeline.measure.run import Builds, build_all, build_key, run_all, save_builds
 from pipeline.model import Cell
+from pipeline.storage.bundle import bundle_path
 from pipeline.storage.journal import now
 from pipeline.storage.runs import last_machine, measured
+from pipeline.storage.steps import stayed_disturbed
 from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
@@ -69,7 +71,9 @@ def run_stage(
     with context.workspace.held():
         context.ingest()
         done = measured(context.store)
-        remaining = plan.remaining(done)
+        # A job is told which cells to measure; only a whole night knows what was disturbed before.
+        disturbed = () if keys else stayed_disturbed(context.store, [cell.key for cell in plan.due])
+        remaining = plan.remaining(done, disturbed)
         if keys:
             remaining = chosen(remaining, keys)
         # A job whose cells are all measured is a repeated job.
@@ -145,6 +149,14 @@ def measure(
         remember_measured(cell, repetition, context.cache)
         on_bundle(cell, repetition, path)
 
+    repetitions = context.config.night.repetitions
+
+    def next_number(cell: Cell) -> int | None:
+        number = repetitions + 1
+        while bundle_path(context.bundles, cell.run_id(number)).exists():
+            number += 1
+        return number if number <= TRIES * repetitions else None
+
     last = last_machine(context.store, context.machine.hostname)
     failed = run_all(
         runs,
@@ -153,9 +165,10 @@ def measure(
         context.workspace,
         context.bundles,
         watcher,
-        context.guard,
+        context.night_guard(),
         port=context.config.machine.port,
         preflight=lambda mode: context.preflight(watcher.note, mode, last),
         on_bundle=done,
+        next_number=next_number,
     )
     return RunResult(len(made), failed)

@@ -102,11 +102,11 @@ def test_a_mean_of_autocorrelated_values_varies_as_their_covariances_say(
 
 
 def test_a_short_side_is_taken_for_more_autocorrelated() -> None:
-    long, short = split_factor(0.2, 1.0, 40.0, 60.0), split_factor(0.2, 1.0, 39.0, 61.0)
+    long, short = split_factor(0.2, 0.5, 40.0, 60.0), split_factor(0.2, 0.5, 39.0, 61.0)
     assert long == pytest.approx(1.5, rel=0.02), "(1 + .2) / (1 - .2), nearly"
     assert short == pytest.approx(5.2, rel=0.05), "(1 + .7) / (1 - .7), nearly"
-    assert split_factor(0.85, 1.0, 100.0, 5.0) == split_factor(0.4, 1.0, 100.0, 5.0), "at most .9"
-    assert split_factor(0.0, 1.0, 3.0, 100.0) == 1.0
+    assert split_factor(0.85, 0.5, 100.0, 5.0) == split_factor(0.4, 0.5, 100.0, 5.0), "at most .9"
+    assert split_factor(0.0, 0.5, 3.0, 100.0) == 1.0
     known = split_factor(0.2, 0.0, 39.0, 61.0)
     assert known == pytest.approx(1.5, rel=0.02), "nothing is added to a known one"
 
@@ -182,14 +182,16 @@ def test_the_unit_of_values_is_their_smallest_step_inside_a_group(
 def test_only_replicates_that_most_of_their_position_contradict_are_clipped() -> None:
     positions = np.tile([0.0, 1.0, 2.0], (20, 1))
     positions[4] = [0.0, 1.0, 50.0]
+    positions[7] = [0.0, 1.0, 7.0]
     positions[9] = [-50.0, 1.0, 50.0]
     values = positions.ravel()
     clipped = clip_replicates(values, np.arange(0, 61, 3)).reshape(20, 3)
     # Three deviations of a replicate, three quarters of whose differences are at most 2.
     reach = 3.0 * 2.0 / NORMAL_QUANTILE / math.sqrt(2.0)
-    assert clipped[4].tolist() == pytest.approx([0.0, 1.0, 1.0 + reach])
+    assert clipped[4].tolist() == [0.0, 1.0, 1.0], "a spike says nothing"
+    assert clipped[7].tolist() == pytest.approx([0.0, 1.0, 1.0 + reach])
     assert clipped[9].tolist() == [-50.0, 1.0, 50.0], "nobody can say which are the spikes"
-    assert np.array_equal(np.delete(clipped, 4, 0), np.delete(positions, 4, 0))
+    assert np.array_equal(np.delete(clipped, [4, 7], 0), np.delete(positions, [4, 7], 0))
     alike = np.array([1.0, 1.0, 5.0] * 9 + [1.0])
     assert np.array_equal(clip_replicates(alike, np.arange(29)), alike)
 

@@ -15,7 +15,9 @@ from scipy import stats
 from changepoint import Detection, detect, methods
 from changepoint.detection import effect
 from changepoint.detection.between_positions import DOUBTED_DEGREES, PRIOR_DEGREES, PRIOR_RATIO
+from changepoint.detection.default import LADDER
 from changepoint.detection.effect import LOCATION_DROP, PLANNED
+from changepoint.detection.effect_kernels import DRIFTS
 from changepoint.evaluate.coverage import coverage
 from changepoint.evaluate.simulate import NOISES, SeriesShape, draw
 from changepoint.noise import CLIP
@@ -36,6 +38,7 @@ def clip_rows(rows: Rows) -> Rows:
         away = np.abs(row - np.median(row))
         agree = 2 * np.sum(away > reach) < len(row)
         moved = np.clip(row, np.median(row) - reach, np.median(row) + reach)
+        moved = np.where(away > 2.0 * reach, np.median(row), moved)
         out.append(moved if reach > 0.0 and agree else row)
     return out
 
@@ -110,6 +113,22 @@ def autocorrelation(parts: list[PlainSegment]) -> float:
     return float(np.clip(raw + len(parts) / n * (1.0 + 3.0 * max(raw, 0.0)), -1.0, 1.0))
 
 
+def common_slope(parts: list[PlainSegment]) -> tuple[float, float, list[float]]:
+    """Weighted least squares: the slope, the squares below it, and the middle of each segment."""
+    products = squares = 0.0
+    middles: list[float] = []
+    start = 0
+    for part in parts:
+        counts = np.array([len(row) for row in part.rows], dtype=np.float64)
+        places = start + np.arange(len(counts))
+        middles.append(float(np.average(places, weights=counts)))
+        away = counts * (places - middles[-1])
+        products += float(np.sum(away * np.clip(part.means, part.low, part.high)))
+        squares += float(np.sum(away * (places - middles[-1])))
+        start += len(counts)
+    return products / squares, squares, middles
+
+
 def plain_intervals(
     parts: list[PlainSegment], number: int, n: int
 ) -> tuple[tuple[float, float], tuple[int, int]]:
@@ -123,11 +142,23 @@ def plain_intervals(
         certainty = 1.0 / (1.0 + 2.0 * weight * (1.0 + phi) / (1.0 - phi))
     squared, known = variance(pair, [1.0, 1.0], phi)
     quantile = float(stats.t.ppf(0.5 + PLANNED / 2.0, max(known * certainty, 1.0)))
-    relative, _ = variance(pair, [abs(left.level), abs(right.level)], phi)
+    before, after, doubt = left.level, right.level, 0.0
+    if n > LADDER:
+        slope, squares, middles = common_slope(parts)
+        error = squared * (1.0 + phi) / (1.0 - phi) / squares
+        change = sum(len(s.rows) for s in parts[: number + 1]) - 0.5
+        if abs(slope) > DRIFTS * math.sqrt(error):
+            before += slope * (change - middles[number])
+            after -= slope * (middles[number + 1] - change)
+            doubt = error * (middles[number + 1] - middles[number]) ** 2 / (before * after)
+    relative, _ = variance(pair, [abs(before), abs(after)], phi)
     shares = sum(factor(phi, len(s.rows)) / len(s.values) for s in pair)
-    spread = quantile * math.sqrt(relative * shares)
-    ratio = right.level / left.level
-    bounds = ratio * math.exp(-spread) - 1.0, ratio * math.exp(spread) - 1.0
+    spread = quantile * math.sqrt(relative * shares + doubt)
+    ratio, effect_itself = after / before, right.level / left.level - 1.0
+    bounds = (
+        min(ratio * math.exp(-spread) - 1.0, effect_itself),
+        max(ratio * math.exp(spread) - 1.0, effect_itself),
+    )
 
     low, high = min(left.low, right.low), max(left.high, right.high)
     means = np.clip(np.concatenate([left.means, right.means]), low, high)

@@ -231,7 +231,7 @@ def search(
         sums,
         modes,
         limit,
-        Sizes(0.0, smallest, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0),
+        Sizes(0.0, smallest, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
         LEAST,
         inner,
     )

@@ -14,11 +14,18 @@ import changepoint
 from changepoint.detection.default import changes_of_scores
 from changepoint.detection.inner_intervals import Inner, grid, inner_of
 from changepoint.detection.interval_cache import memo_of
-from changepoint.detection.scan import Sizes, evidence, mean_factor, split_factor, sums_of
+from changepoint.detection.scan import (
+    PHI_NEAR,
+    Sizes,
+    evidence,
+    mean_factor,
+    split_factor,
+    sums_of,
+)
 from changepoint.detection.segment import (
-    autocorrelation,
     best_inner,
     counted_phi,
+    linked,
     parts_of,
     search,
     strength,
@@ -31,8 +38,8 @@ detect = functools.partial(changepoint.detect, method="default")
 LEAST = 3
 """Values a side has to have."""
 
-PLAIN = Sizes(0.0, 1e-18, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0)
-"""Nothing was clipped, no smallest deviation to speak of, and tails that do not count."""
+PLAIN = Sizes(0.0, 1e-18, 0.0, 0.0, 0.0, 0.0, 0.0, PHI_NEAR, 1.0)
+"""Nothing was clipped, no smallest deviation to speak of, tails do not count, nothing is linked."""
 
 
 def noise(seed: int, length: int) -> Floats:
@@ -57,7 +64,8 @@ def found(values: Floats, limit: float, sizes: Sizes = PLAIN) -> tuple[list[int]
     sums = sums_of(values)
     memo = memo_of(values, sums)
     inner = inner_of(sums, memo[2], LEAST)
-    at, strengths = search(values, values, sums, np.inf, limit, sizes, LEAST, memo, inner)
+    known = linked(values, sums, sizes._replace(phi=-1.0), limit, LEAST, memo)
+    at, strengths = search(values, values, sums, np.inf, limit, known, LEAST, memo, inner)
     return at.tolist(), strengths.tolist()
 
 
@@ -95,20 +103,24 @@ def test_too_few_differences_say_nothing_of_an_autocorrelation() -> None:
 
 
 def test_steps_are_no_autocorrelation() -> None:
-    """Differences across a change are left out of the estimate."""
+    """Differences across a change are left out of the estimate, also if no guard lets it pass."""
     values = noise(1, 300)
     for i in range(1, 300):
         values[i] += 0.6 * values[i - 1]
     edges = [0, 90, 93, 200, 300]
     stepped = values + levels((90, 0.0), (3, 50.0), (107, -20.0), (100, 8.0))
     sums = sums_of(stepped)
-    parts = parts_of(stepped, sums, np.array(edges), LEAST, memo_of(stepped, sums))
-    assert autocorrelation(parts, 300, PLAIN) == counted_phi(*differences(stepped, edges), 300, 3)
+    memo = memo_of(stepped, sums)
+    unknown = PLAIN._replace(phi=-1.0, near=0.0, trust=0.5)
+    # The limit is so high that the noise itself is not split.
+    known = linked(stepped, sums, unknown, 90.0, LEAST, memo)
+    phi = counted_phi(*differences(stepped, edges), 300, 3)
+    assert known.phi == pytest.approx(0.5 * phi)
+    assert known.near == 0.5 * PHI_NEAR
     one, two = differences(values, [0, 300])
-    assert autocorrelation(parts, 300, PLAIN) == pytest.approx(
-        counted_phi(one, two, 300, 0), abs=0.04
-    )
-    assert 0.2 < autocorrelation(parts, 300, PLAIN) < 0.5
+    assert phi == pytest.approx(counted_phi(one, two, 300, 0), abs=0.04)
+    assert 0.2 < phi < 0.5
+    assert linked(stepped, sums, known, 90.0, LEAST, memo) == known
 
 
 def strength_of(
@@ -120,8 +132,8 @@ def strength_of(
     share: float = 0.0,
     tail: float = 0.0,
 ) -> float:
-    sizes = PLAIN._replace(share=share, tail=tail)
-    return strength(values, sums_of(values), place, (rest, degrees, phi), sizes)
+    sizes = PLAIN._replace(share=share, tail=tail, phi=phi)
+    return strength(values, sums_of(values), place, (rest, degrees), sizes)
 
 
 def test_the_strength_of_a_plain_step_is_its_evidence() -> None:
@@ -195,7 +207,7 @@ def test_strengths_use_the_noise_of_both_sides() -> None:
     edges = np.array([0, 20, 40, 60])
     sums = sums_of(values)
     memo = memo_of(values, sums)
-    strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.0)
+    strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo)
     expected = [37.5 * math.log(1 + 250 / 40), 37.5 * math.log(1 + 160 / 100)]
     assert strengths.tolist() == pytest.approx(expected)
 
@@ -206,13 +218,13 @@ def test_short_sides_share_what_all_segments_say_of_the_noise() -> None:
     edges = np.array([0, 10, 20, 30])
     sums = sums_of(values)
     memo = memo_of(values, sums)
-    strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.0)
+    strengths = strengths_of(values, sums, edges, PLAIN, LEAST, memo)
     expected = [26.5 * math.log(1 + 180 / 30)] * 2
     assert strengths.tolist() == pytest.approx(expected)
-    linked = strengths_of(values, sums, edges, PLAIN, LEAST, memo, 0.3)
-    assert np.all(linked < strengths)
+    similar = strengths_of(values, sums, edges, PLAIN._replace(phi=0.3), LEAST, memo)
+    assert np.all(similar < strengths)
     # No deviation below 2 is believed: the error left is 27 times its square.
-    coarse = strengths_of(values, sums, edges, PLAIN._replace(smallest=4.0), LEAST, memo, 0.0)
+    coarse = strengths_of(values, sums, edges, PLAIN._replace(smallest=4.0), LEAST, memo)
     expected = [26.5 * math.log(1 + 180 / 108)] * 2
     assert coarse.tolist() == pytest.approx(expected)
 
@@ -230,11 +242,13 @@ def inner_for(values: Floats, *intervals: tuple[int, int, int]) -> Inner:
     return starts, stops, splits, np.array(gains)
 
 
-def inside(values: Floats, edges: list[int], inner: Inner, limit: float) -> tuple[int, int]:
+def inside(
+    values: Floats, edges: list[int], inner: Inner, limit: float, sizes: Sizes = PLAIN
+) -> tuple[int, int]:
     sums = sums_of(values)
     bounds = np.array(edges)
     parts = parts_of(values, sums, bounds, LEAST, memo_of(values, sums))
-    return best_inner(values, sums, bounds, parts, inner, PLAIN, limit)
+    return best_inner(values, sums, bounds, parts, inner, sizes, limit)
 
 
 def test_the_split_of_an_inner_interval_passes_at_its_strength() -> None:
@@ -251,16 +265,17 @@ def test_the_split_of_an_inner_interval_passes_at_its_strength() -> None:
     assert inside(values, [0, 120], inner, 1.001 * expected) == (-1, -1)
 
 
-def test_an_inner_interval_in_autocorrelated_noise() -> None:
-    """What the split itself adds to the differences of neighbours does not count."""
-    values = levels((100, 0.0), (80, 3.0), (120, 0.0)) + linked(300)
-    inner = inner_for(values, (20, 100, 180))
-    phi = counted_phi(*differences(values, [0, 100, 300]), 300, 1)
-    assert 0.1 < phi < 0.9
+@pytest.mark.parametrize("side", [30, 80])
+def test_an_inner_interval_in_autocorrelated_noise(side: int) -> None:
+    """Beside a short side, autocorrelation counts more. Ramps do not matter here."""
+    sizes = PLAIN._replace(phi=0.2, trust=0.0)
+    values = levels((100, 0.0), (80, 3.0), (120, 0.0)) + alike(300)
+    inner = inner_for(values, (100 - side, 100, 100 + side))
     rest = float(np.sum((values - np.mean(values)) ** 2)) - inner[3][0]
-    expected = evidence(float(inner[3][0]), rest, 298.0, split_factor(phi, 1.0, 80.0, 80.0))
-    assert inside(values, [0, 300], inner, 0.999 * expected) == (0, 100)
-    assert inside(values, [0, 300], inner, 1.001 * expected) == (-1, -1)
+    factor = split_factor(0.2 if side == 80 else 0.2 + PHI_NEAR, 0.0, float(side), float(side))
+    expected = evidence(float(inner[3][0]), rest, 298.0, factor)
+    assert inside(values, [0, 300], inner, 0.999 * expected, sizes) == (0, 100)
+    assert inside(values, [0, 300], inner, 1.001 * expected, sizes) == (-1, -1)
 
 
 def test_inner_intervals_lie_inside_one_segment_and_the_largest_gain_comes_first() -> None:
@@ -339,22 +354,23 @@ def test_one_score_may_stand_out_of_a_short_level() -> None:
     assert changes_of_scores(scores, strengths[0] + 0.1, 1e-9, LEAST)[0].tolist() == []
 
 
-def linked(length: int) -> Floats:
+def alike(length: int) -> Floats:
     """Values whose neighbours are alike: half of what a pair at lag 2 differs by is in each."""
     return np.resize([1.4, 0.6, -1.4, -0.6], length)
 
 
-def evidence_of(values: Floats, at: int) -> float:
-    """The evidence for a split in the middle of all values, in noise of some autocorrelation."""
+def evidence_of(values: Floats, at: int, *others: int) -> float:
+    """The evidence for a split of all values, in noise of some autocorrelation beside all steps."""
     n = len(values)
     left, right = values[:at], values[at:]
     rest = float(np.sum((left - np.mean(left)) ** 2) + np.sum((right - np.mean(right)) ** 2))
-    phi = counted_phi(*differences(values, [0, at, n]), n, 1)
+    phi = counted_phi(*differences(values, [0, at, *others, n]), n, 1 + len(others))
     gain = float(np.sum((values - np.mean(values)) ** 2)) - rest
-    return evidence(gain, rest, float(n - 2), split_factor(phi, 1.0, float(at), float(n - at)))
+    factor = split_factor(phi, PHI_NEAR, float(at), float(n - at))
+    return evidence(gain, rest, float(n - 2), factor)
 
 
-@pytest.mark.parametrize("pattern", [zigzag, linked])
+@pytest.mark.parametrize("pattern", [zigzag, alike])
 def test_the_first_split_has_to_pass_beside_what_is_not_found_yet(
     pattern: Callable[[int], Floats],
 ) -> None:
@@ -363,7 +379,7 @@ def test_the_first_split_has_to_pass_beside_what_is_not_found_yet(
     Beside each other both steps are evident, and by the inner intervals twice the limit.
     """
     values = levels((120, 0.0), (120, 3.0), (60, 0.0)) + pattern(300)
-    needed = evidence_of(values, 120)
+    needed = evidence_of(values, 120, 240)
     assert found(values, 0.995 * needed)[0] == [120, 240]
     assert found(values, 1.005 * needed)[0] == []
 

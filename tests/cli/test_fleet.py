@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ import pytest
 from pipeline.fleet.labels import ResourceMark, labels, server_name
 from pipeline.storage.bundle import write_bundle
 from pipeline.storage.server_log import last_reaped
+from pipeline.use_cases import fleet as fleet_cases
 from pipeline.use_cases.measuring import MeasuringContext
 from tests.cli.conftest import CONFIG, Nightshift, Ran
 from tests.cli.measured import write_run
@@ -242,6 +244,20 @@ def test_a_cloud_that_is_not_there_is_one_line_within_seconds(
     ran = quote_night(nightshift, variables)
     assert time.monotonic() - began < 10
     assert ran.code == 2 and not world.runners and not variables.exists()
+    assert ran.err.splitlines()[-1].startswith("nightshift: Hetzner Cloud does not respond")
+
+
+def test_a_cloud_that_swallows_requests_is_one_line_within_seconds(
+    nightshift: Nightshift, world: World, monkeypatch: pytest.MonkeyPatch, variables: Path
+) -> None:
+    """It is asked before anything is computed, so that the time is that of the one request."""
+    monkeypatch.setattr(fleet_cases, "due_work", lambda _: pytest.fail("the plan was made first"))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HCLOUD_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        began = time.monotonic()
+        ran = quote_night(nightshift, variables)
+        assert time.monotonic() - began < 10
+    assert ran.code == 2 and not variables.exists()
     assert ran.err.splitlines()[-1].startswith("nightshift: Hetzner Cloud does not respond")
 
 

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from pipeline.measure.run import Builds, build_key
 from pipeline.model import Cell, RegressionState
 from pipeline.storage.journal import Event, EventKind, Journal, now
 from pipeline.storage.night_log import Night, Nights
+from pipeline.storage.schema import run, step_run
 from pipeline.text.errors import UserError
 from pipeline.text.units import Money
 from pipeline.use_cases import nightly
 from pipeline.use_cases import run as run_stages
 from pipeline.use_cases.context import Context
+from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.use_cases.night_record import NightRecorder, recorded
 from tests.cli.conftest import BUILD, CONFIG, LONGER, NOT_AGAIN, Nightshift, make_up_runs
 from tests.cli.measured import level
@@ -61,6 +64,26 @@ def test_a_night_is_written_down(
     before = nights()
     assert nightshift("rebuild").code == 0
     assert nights() == before
+
+
+def test_what_stayed_disturbed_is_measured_again_in_the_next_night(
+    nightshift: Nightshift, folder: Path, night: list[tuple[str, int]]
+) -> None:
+    (folder / "nightshift.toml").write_text(CONFIG + NOT_AGAIN)
+    assert nightshift("nightly").code == 0
+    before = len(night)
+    runs = select(run.c.id).where(run.c.revision == "17.10").scalar_subquery()
+    with MeasuringContext(Path("nightshift.toml")).store.begin() as store:
+        store.execute(
+            update(step_run)
+            .where(step_run.c.run.in_(runs))
+            .values(disturbed={"steal": "the hypervisor took 9.0 % of the time of processor 1"})
+        )
+    assert "17.10" in nightshift("plan").out
+    assert nightshift("nightly").code == 0
+    assert night[before:] == [("17.10", 4), ("17.10", 5), ("17.10", 6)]
+    assert nightshift("nightly").code == 0
+    assert len(night) == before + 3, "they were clean"
 
 
 def test_a_night_that_is_stopped_says_what_is_known(

@@ -352,7 +352,7 @@ def test_a_night_measures_shows_and_reports(
     assert len(night) == 9 * 3, "nothing is measured twice"
     assert FIRST_LOOK not in again.out
     assert "(new)" not in again.out
-    assert again.out.splitlines()[-1].startswith("nothing left to measure in ")
+    assert again.out.splitlines()[-1].startswith("nothing left to measure; ended in ")
 
 
 def test_a_night_that_was_stopped_goes_on(

@@ -316,6 +316,28 @@ def test_more_repetitions_leave_only_the_new_ones() -> None:
     assert [n for _, n in made.remaining(measured)] == [3, 4]
 
 
+def test_disturbed_cells_are_due_again_until_they_were_tried_three_times() -> None:
+    calm, disturbed = cell("17.10"), cell("17.11")
+    made = plan_of((calm, disturbed), repetitions=2)
+    measured = {(one.key, n) for one in (calm, disturbed) for n in (1, 2)}
+    keys = {disturbed.key}
+    assert made.remaining(measured, keys) == [(disturbed, 3), (disturbed, 4)]
+    measured |= {(disturbed.key, 3)}
+    assert made.remaining(measured, keys) == [(disturbed, 4), (disturbed, 5)]
+    measured |= {(disturbed.key, n) for n in (4, 5)}
+    assert made.remaining(measured, keys) == [(disturbed, 6)]
+    measured |= {(disturbed.key, 6)}
+    assert made.remaining(measured, keys) == []
+    assert made.most_runs_of(disturbed) == 6
+
+
+def test_a_disturbed_cell_that_lacks_runs_is_not_due_again_yet() -> None:
+    one = cell()
+    made = plan_of((one,), repetitions=2)
+    assert made.remaining({(one.key, 1)}, {one.key}) == [(one, 2)]
+    assert made.remaining(set(), {one.key}) == [(one, 1), (one, 2)]
+
+
 def test_quick_puts_its_settings_in_place_of_the_usual() -> None:
     text = (
         line("newest", 'since = "14"')

@@ -16,7 +16,7 @@ from pipeline.config import DetectSection, ReportSection
 from pipeline.measure.plan import Plan
 from pipeline.model import RegressionState
 from pipeline.regressions.detect import detect_all
-from pipeline.regressions.detected import Detected
+from pipeline.regressions.detected import Detected, NightQuality
 from pipeline.site.night import read_night, write_page
 from pipeline.site.night.summary import sentence
 from pipeline.text.errors import UserError
@@ -354,6 +354,17 @@ def test_the_sentence_counts_by_state(night: tuple[Engine, Plan, Detected]) -> N
     confirmed = worse.model_copy(update={"state": RegressionState.CONFIRMED})
     assert (
         sentence(Detected(plan="", series=1, regressions=())) == "No change was found in 1 series."
+    )
+    noisy = Detected(
+        plan="",
+        series=42,
+        regressions=(),
+        smallest=0.31,
+        night=NightQuality(runs=42, disturbed=38),
+    )
+    assert sentence(noisy) == (
+        "No change was found in 42 series; 38 of 42 runs disturbed; smallest change this night "
+        "could show: 31.0 % (median step)."
     )
     assert sentence(Detected(plan="", series=42, regressions=(worse, worse, better))) == (
         "2 suspected regressions, 1 improvement in 42 series; "

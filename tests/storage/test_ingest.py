@@ -43,7 +43,7 @@ from pipeline.storage.ingest import ingest
 from pipeline.storage.measurements import count_measurements, rows
 from pipeline.storage.runs import measured, runs, settings_of
 from pipeline.storage.schema import metadata
-from pipeline.storage.steps import outcomes
+from pipeline.storage.steps import disturbances_of, outcomes, stayed_disturbed
 from pipeline.storage.write import Writer
 from pipeline.text.errors import UserError
 
@@ -402,6 +402,29 @@ def test_a_disturbance_is_kept_however_the_step_ended(store: Engine, tmp_path: P
     assert [place for place, disturbed in marked.items() if disturbed] == [
         ("17.1", "point-query_range=100")
     ]
+
+
+def test_cells_stay_disturbed_until_every_step_has_an_undisturbed_run(
+    store: Engine, tmp_path: Path
+) -> None:
+    (manifest, files), (second, more) = make_run(), make_run(repetition=2)
+    said = {"steal": "the hypervisor took 9.0 % of the time of processor 1"}
+    first, *others = manifest.steps
+    marked = first.model_copy(update={"disturbed": said, "taken": {"steal": 0.09}})
+    manifest = manifest.model_copy(update={"steps": (marked, *others)})
+    second = second.model_copy(
+        update={"steps": (second.steps[0].model_copy(update={"disturbed": said}), *others)}
+    )
+    key = manifest.cell_key
+    ingest(store, [write_bundle(tmp_path, manifest, files)])
+    assert stayed_disturbed(store, [key]) == {key}
+    assert stayed_disturbed(store, ["another"]) == stayed_disturbed(store, []) == set()
+    ingest(store, [write_bundle(tmp_path, second, more)])
+    assert stayed_disturbed(store, [key]) == {key}
+    ingest(store, [put_run(tmp_path, 1, 3)])
+    assert stayed_disturbed(store, [key]) == set()
+    ids = [manifest.run_id, second.run_id, make_run(repetition=3)[0].run_id]
+    assert disturbances_of(store, ids) == {one: {"steal"} for one in ids[:2]}
 
 
 def test_output_that_is_no_utf_8_is_read_all_the_same(store: Engine, tmp_path: Path) -> None:

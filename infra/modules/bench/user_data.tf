@@ -31,6 +31,7 @@ module "host" {
 
   files = !local.jobs ? {} : {
     "/usr/local/sbin/nightshift-runner"             = { permissions = "0700", content = file("${local.files}/nightshift-runner") }
+    "/usr/local/sbin/nightshift-job"                = { permissions = "0700", content = file("${local.files}/nightshift-job") }
     "/etc/systemd/system/nightshift-runner.service" = { permissions = "0644", content = file("${local.files}/nightshift-runner.service") }
     "/etc/nightshift/runner.env" = {
       permissions = "0600"

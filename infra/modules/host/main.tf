@@ -9,7 +9,8 @@ locals {
   measures = var.part == "run"
   open     = length(var.ssh_keys) > 0
   account  = local.measures ? "runner" : "nightshift"
-  place    = local.measures ? "/home/runner/actions" : "/opt/nightshift-actions"
+  # Its parent is root's: the account cannot put another folder in its place.
+  place = "/opt/nightshift-actions"
 
   users = concat(
     [for name in local.measures ? ["runner"] : [] : { name = name, lock_passwd = true, shell = "/bin/bash" }],

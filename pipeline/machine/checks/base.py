@@ -17,6 +17,9 @@ from pipeline.machine.storage import Mount
 from pipeline.machine.system import System
 from pipeline.model import Disk, Frozen, Machine
 
+ALL = -1
+"""The number that stands for all processors together."""
+
 
 class Verdict(StrEnum):
     """The result of a machine check: good, bad or unknown."""
@@ -65,6 +68,7 @@ class CounterSnapshot(NamedTuple):
     """The kernel's counters at one moment."""
 
     ticks: counters.Ticks | None
+    processors: Mapping[int, counters.Ticks]
     processes: Processes
     throttled: Mapping[str, int]
     memory: Mapping[str, int]
@@ -132,17 +136,27 @@ class Look:
         return first, self._moment()
 
     @cached_property
-    def shares(self) -> Shares | None:
-        """What the processors did between the two snapshots, as shares of the time."""
-        before, after = (moment.ticks for moment in self.moments)
-        if before is None or after is None or after.total <= before.total:
-            return None
-        return counters.shares(before, after)
+    def shares(self) -> dict[int, Shares]:
+        """What each processor did between the two snapshots, as shares of the time.
+
+        Where the kernel reports only all of them together, they have the number ``ALL``. Empty if
+        it reports nothing.
+        """
+        first, second = self.moments
+        before, after = first.processors, second.processors
+        if not before and first.ticks is not None and second.ticks is not None:
+            before, after = {ALL: first.ticks}, {ALL: second.ticks}
+        return {
+            number: counters.shares(then, after[number])
+            for number, then in before.items()
+            if number in after and after[number].total > then.total
+        }
 
     def _moment(self) -> CounterSnapshot:
         tree = self.tree
         return CounterSnapshot(
             counters.ticks(tree),
+            counters.ticks_by_processor(tree),
             read_processes(tree, kernel=True),
             counters.throttled(tree),
             counters.memory_events(tree),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.machine.checks.base import (
+    ALL,
     Check,
     CheckFinding,
     Look,
@@ -17,13 +18,12 @@ from pipeline.machine.checks.base import (
 from pipeline.machine.counters import clock_ticks
 
 BUSY = 0.1
-"""The share of processor time that other processes may use. A server that is idle except for its
-daemons uses less than 2 %; a DBMS with a client for each processor loses more throughput than this
-share."""
+"""The share of a processor's time that other processes may use. A server that is idle except for
+its daemons uses less than 2 %; a client on that processor loses more throughput than this share."""
 
 STEAL = 0.02
-"""The share of time that the hypervisor may give to other machines: twice the share observed on a
-server with dedicated virtual processors."""
+"""The share of a processor's time that the hypervisor may give to other machines: twice the share
+observed on a server with dedicated virtual processors."""
 
 _TIMERS = (
     "apt-daily.timer",
@@ -40,12 +40,18 @@ _TUNE = "nightshift tune set"
 
 
 def _load(look: Look) -> CheckFinding:
-    if look.shares is None:
+    if not look.shares:
         return unknown("not reported by the kernel")
-    reported = f"{100 * look.shares.busy:.0f} % of the processors"
-    if look.shares.busy <= BUSY:
+    worst = max(look.shares, key=lambda number: look.shares[number].busy)
+    busy = look.shares[worst].busy
+    reported = f"{100 * busy:.0f} % of {_name(worst)}"
+    if busy <= BUSY:
         return good(reported)
     return bad(reported + _busiest(look))
+
+
+def _name(processor: int) -> str:
+    return "the processors" if processor == ALL else f"processor {processor}"
 
 
 def _busiest(look: Look) -> str:
@@ -61,9 +67,11 @@ def _busiest(look: Look) -> str:
 
 
 def _steal(look: Look) -> CheckFinding:
-    if look.shares is None:
+    if not look.shares:
         return unknown("not reported by the kernel")
-    return judged(look.shares.steal <= STEAL, f"{100 * look.shares.steal:.1f} %")
+    worst = max(look.shares, key=lambda number: look.shares[number].steal)
+    stolen = look.shares[worst].steal
+    return judged(stolen <= STEAL, f"{100 * stolen:.1f} % of {_name(worst)}")
 
 
 def _virtual(look: Look) -> CheckFinding:

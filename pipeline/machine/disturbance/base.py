@@ -49,20 +49,26 @@ class Limits(Frozen):
         le=10,
         description="maximum number of repetitions of a disturbed run; 0 only marks it",
     )
+    budget: Percent = Field(
+        default="15%",
+        validate_default=True,
+        description="maximum time for repeating disturbed steps and runs of a night, as a share of "
+        "its other time; the worst runs first",
+    )
     others: Percent = Field(
         default="5%",
         validate_default=True,
         gt=0,
-        description="limit of the processor time used by other processes, as a share of "
-        "all processors",
+        description="limit of the time that other processes use on the measured cores, as a share "
+        "of one core, above the machine's own base rate",
     )
     steal: Percent = Field(
-        default="2%",
+        default="5%",
         validate_default=True,
         gt=0,
         description=(
-            "limit of steal, the processor time taken by the hypervisor, as a share of all "
-            "processors"
+            "limit of steal, the time taken by the hypervisor, as a share of the time that a "
+            "measured core had work, above the machine's own base rate"
         ),
     )
     slowdown: Percent = Field(
@@ -108,13 +114,16 @@ class Scene:
     """What a watch can see: kernel files, our processes, the samples of the step.
 
     ``ours`` are the processes whose descendants belong to the measurement: the server, and the
-    harness, which starts the load generator. ``clock`` reads the clocks.
+    harness, which starts the load generator. ``clock`` reads the clocks. ``serving`` are the
+    processors that serve: those of the server's connections and of the load generator; empty if
+    nothing is pinned.
     """
 
     tree: Tree
     limits: Limits
     ours: Collection[int]
     clock: Callable[[], ClockReading]
+    serving: Collection[int] = ()
 
 
 Ending = Callable[[Sequence[ProbeSample]], str]
@@ -124,3 +133,18 @@ again, and returns a sentence about the disturbance, or "" if there was none."""
 Watch = Callable[[Scene], Ending]
 """The first half of a watch, called before a step. It reads the machine, and returns the function
 to call after the step."""
+
+
+class TakenTime(NamedTuple):
+    """The share of a core's time that something took during a step, and a sentence about it."""
+
+    share: float
+    reported: str
+
+
+ShareEnding = Callable[[Sequence[ProbeSample]], TakenTime | None]
+"""As :data:`Ending`, for a disturbance that is a share of time; None if it is unknown."""
+
+ShareWatch = Callable[[Scene], ShareEnding]
+"""As :data:`Watch`, for a disturbance that is a share of time, which the guard compares with its
+limit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from pipeline.machine.disturbance.base import (
     ClockReading,
@@ -11,6 +12,8 @@ from pipeline.machine.disturbance.base import (
     Ending,
     Limits,
     Scene,
+    ShareEnding,
+    ShareWatch,
     Watch,
 )
 from pipeline.machine.disturbance.clock import moment, watch_clock
@@ -30,9 +33,13 @@ from pipeline.machine.disturbance.stopped import watch_stopped
 from pipeline.machine.kernel_files import Tree
 from pipeline.model import ProbeSample
 
-WATCHES: Mapping[DisturbanceKind, Watch] = {
+SHARES: Mapping[DisturbanceKind, ShareWatch] = {
     DisturbanceKind.OTHERS: watch_others,
     DisturbanceKind.STEAL: watch_steal,
+}
+"""The watch for each kind that is a share of time, in the order of reports."""
+
+WATCHES: Mapping[DisturbanceKind, Watch] = {
     DisturbanceKind.THROTTLING: watch_throttling,
     DisturbanceKind.CLOCK_RATE: watch_clock_rate,
     DisturbanceKind.TEMPERATURE: watch_temperature,
@@ -43,7 +50,26 @@ WATCHES: Mapping[DisturbanceKind, Watch] = {
     DisturbanceKind.MEMORY_ERRORS: watch_memory_errors,
     DisturbanceKind.CLOCK: watch_clock,
 }
-"""The watch for each kind, in the order of reports."""
+"""The watch for each other kind, in the order of reports."""
+
+
+class RepeatBudget:
+    """The time that a night may spend on repeating: a share of the time that it has measured."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._measured = self._repeated = 0.0
+
+    def measured(self, seconds: float) -> None:
+        """Count time that is no repetition."""
+        self._measured += seconds
+
+    def spend(self, seconds: float) -> bool:
+        """Take so much time for a repetition, if it is left; return whether it was."""
+        allowed = self._repeated + seconds <= self._share * self._measured
+        if allowed:
+            self._repeated += seconds
+        return allowed
 
 
 class Guard:
@@ -52,6 +78,10 @@ class Guard:
     A disturbance that recurs in every repetition of a step is a property of this machine tonight.
     From then on, a step with this kind of disturbance is marked and not repeated, until a step is
     free of it. A noisy machine thus costs one more run, not three times the night.
+
+    A night has a ``budget``: a step is repeated at once only if the budget allows it, and the worst
+    runs are repeated at the end of the night. Without a budget, as in experiments, a disturbed run
+    is repeated at once.
     """
 
     def __init__(
@@ -59,24 +89,59 @@ class Guard:
         limits: Limits,
         tree: Tree | None = None,
         clock: Callable[[], ClockReading] = moment,
+        usual: Mapping[DisturbanceKind, float] = MappingProxyType({}),
+        budget: RepeatBudget | None = None,
     ) -> None:
-        """Watch with these ``limits``, reading the kernel files of ``tree``."""
+        """Watch with these ``limits``, reading the kernel files of ``tree``.
+
+        ``usual`` are the base rates of the machine, by kind: the limits count from there.
+        """
         self._limits = limits
         self._tree = tree or Tree()
         self._clock = clock
         self._stays: set[DisturbanceKind] = set()
+        self._within = {
+            DisturbanceKind.OTHERS: limits.others + usual.get(DisturbanceKind.OTHERS, 0.0),
+            DisturbanceKind.STEAL: limits.steal + usual.get(DisturbanceKind.STEAL, 0.0),
+        }
+        self.budget = budget
 
-    def watch(self, ours: Collection[int]) -> Watched:
+    @property
+    def repeat(self) -> int:
+        """How often a disturbed step or run is repeated at most."""
+        return self._limits.repeat
+
+    def watch(self, ours: Collection[int], serving: Collection[int] = ()) -> Watched:
         """Start to watch a step, before its load generator starts.
 
-        ``ours`` are the processes whose descendants belong to the measurement.
+        ``ours`` are the processes whose descendants belong to the measurement, ``serving`` the
+        processors that serve; none if nothing is pinned.
         """
-        scene = Scene(self._tree, self._limits, ours, self._clock)
+        scene = Scene(self._tree, self._limits, ours, self._clock, serving)
         watches = WATCHES if self._limits.watch else {}
-        return Watched({kind: watch(scene) for kind, watch in watches.items()}, self._passed)
+        shares = SHARES if self._limits.watch else {}
+        return Watched(
+            {kind: watch(scene) for kind, watch in shares.items()},
+            {kind: watch(scene) for kind, watch in watches.items()},
+            self._within,
+            self._passed,
+        )
 
-    def repeats(self, found: Iterable[Disturbance], repeated: int) -> bool:
-        """Return whether a disturbed step is to be measured again."""
+    def repeats(self, found: Iterable[Disturbance], repeated: int, seconds: float = 0.0) -> bool:
+        """Return whether a disturbed step is to be measured again, which takes some ``seconds``."""
+        worth = self._is_worth_it(found, repeated)
+        return worth and (self.budget is None or self.budget.spend(seconds))
+
+    def repeats_run(
+        self, found: Iterable[Disturbance], repeated: int, *, failed: bool = False
+    ) -> bool:
+        """Return whether a disturbed run is to be repeated at once.
+
+        A night does so only if a step ``failed``, because a disturbance may have been the reason.
+        """
+        return (failed or self.budget is None) and self._is_worth_it(found, repeated)
+
+    def _is_worth_it(self, found: Iterable[Disturbance], repeated: int) -> bool:
         kinds = {each.kind for each in found}
         if repeated >= self._limits.repeat:
             if repeated:
@@ -90,18 +155,32 @@ class Guard:
 
 
 class Watched:
-    """A step that is being watched for disturbances."""
+    """A step that is being watched for disturbances.
+
+    ``taken`` are the shares of a core's time by kind, disturbing or not, once the step is over.
+    """
 
     def __init__(
         self,
+        shares: Mapping[DisturbanceKind, ShareEnding],
         endings: Mapping[DisturbanceKind, Ending],
+        limits: Mapping[DisturbanceKind, float],
         passed: Callable[[Collection[Disturbance]], None],
     ) -> None:
-        self._endings, self._passed = endings, passed
+        self._shares, self._endings = shares, endings
+        self._limits, self._passed = limits, passed
+        self.taken: dict[DisturbanceKind, float] = {}
 
     def over(self, samples: Sequence[ProbeSample] = ()) -> tuple[Disturbance, ...]:
         """Return what disturbed the step, which has ended; ``samples`` were taken during it."""
+        found = []
+        for kind, share_ending in self._shares.items():
+            taken = share_ending(samples)
+            if taken is not None:
+                self.taken[kind] = taken.share
+                if taken.share > self._limits[kind]:
+                    found.append(Disturbance(kind, taken.reported))
         reported = {kind: ending(samples) for kind, ending in self._endings.items()}
-        found = tuple(Disturbance(kind, text) for kind, text in reported.items() if text)
+        found += [Disturbance(kind, text) for kind, text in reported.items() if text]
         self._passed(found)
-        return found
+        return tuple(found)

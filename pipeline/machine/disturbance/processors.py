@@ -5,8 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from pipeline.machine.counters import CPU, increases, shares, throttled, ticks
-from pipeline.machine.disturbance.base import Ending, Scene
+from pipeline.machine.counters import (
+    CPU,
+    Ticks,
+    increases,
+    passed,
+    throttled,
+    ticks,
+    ticks_by_processor,
+)
+from pipeline.machine.disturbance.base import Ending, Scene, ShareEnding, TakenTime
 from pipeline.machine.kernel_files import Tree
 from pipeline.model import ProbeSample
 from pipeline.text.units import plural
@@ -14,24 +22,46 @@ from pipeline.text.units import plural
 CLOCK_RATE = "cpu.hz"
 """Name of the sampled field with the clock rate of the fastest processor, in Hz."""
 
+_ALL = -1
+"""Stands for all processors together."""
+
 _FEWEST = 6
 """The fewest samples whose halves can be compared."""
 
 
-def watch_steal(scene: Scene) -> Ending:
-    """Watch how much time the hypervisor gave to other machines while this one had work."""
-    before = ticks(scene.tree)
+def watch_steal(scene: Scene) -> ShareEnding:
+    """Watch how much time the hypervisor gave to other machines while this one had work.
 
-    def ending(_: Sequence[ProbeSample]) -> str:
-        after = ticks(scene.tree)
-        if before is None or after is None:
-            return ""
-        stolen = shares(before, after).steal
-        if stolen <= scene.limits.steal:
-            return ""
-        return f"the hypervisor took {100 * stolen:.1f} % of the processors' time"
+    What counts is the worst of the processors that serve; without pinning, all of them together.
+    """
+    before = _steal_reading(scene)
+
+    def ending(_: Sequence[ProbeSample]) -> TakenTime | None:
+        after = _steal_reading(scene)
+        if not before or before.keys() != after.keys():
+            return None
+        took = {one: passed(before[one], after[one]) for one in before}
+        wanted = {one: each.total - each.idle for one, each in took.items()}
+        # A processor that had next to no work may have lost a single tick of two.
+        least = sum(wanted.values()) / len(wanted)
+        if not least:
+            return TakenTime(0.0, "")
+        shares = {one: each.steal / max(wanted[one], least) for one, each in took.items()}
+        worst = max(shares, key=lambda one: shares[one])
+        of = "the processors" if worst == _ALL else f"processor {worst}"
+        share = shares[worst]
+        return TakenTime(share, f"the hypervisor took {100 * share:.1f} % of the time of {of}")
 
     return ending
+
+
+def _steal_reading(scene: Scene) -> dict[int, Ticks]:
+    """Return the ticks of the processors that serve; of all together if nothing is pinned."""
+    each = ticks_by_processor(scene.tree) if scene.serving else {}
+    if scene.serving and each.keys() >= set(scene.serving):
+        return {one: each[one] for one in scene.serving}
+    whole = ticks(scene.tree)
+    return {} if whole is None else {_ALL: whole}
 
 
 def watch_throttling(scene: Scene) -> Ending:

@@ -119,7 +119,7 @@ def sentence(detected: Detected) -> str:
         return "Detection has not run yet."
     within = f"in {plural(detected.series, 'series', 'series')}"
     if not detected.regressions:
-        return f"No change was found {within}."
+        return f"{'; '.join(filter(None, (f'No change was found {within}', detected.reach())))}."
     worse = [regression for regression in detected.regressions if regression.worse]
     better = len(detected.regressions) - len(worse)
     parts = [

@@ -9,13 +9,12 @@ const stop = document.getElementById("stop");
 const { size, part } = index.database;
 const whole = Math.ceil(size / part);
 
-let worker = null;
+let session = null; // the worker, and the parts that it has
 let cancel = () => {};
 let running = null;
-let loaded = new Set();
 
 // Load the parts that are missing, each with some that follow it.
-async function parts(missing, ahead) {
+function parts({ loaded }, missing, ahead) {
   const wanted = new Set();
   missing.forEach((first) => {
     for (let at = first; at < Math.min(first + ahead, whole); at += 1) if (!loaded.has(at)) wanted.add(at);
@@ -28,30 +27,33 @@ async function parts(missing, ahead) {
   }));
 }
 
-function send(message, moved = []) {
+function send({ worker }, message) {
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);
     worker.onerror = (event) => reject(new Error(event.message));
-    worker.postMessage(message, moved);
+    worker.postMessage(message, message.parts.map(([, bytes]) => bytes.buffer));
   });
-}
-
-async function started() {
-  if (worker) return {};
-  const engine = await load("sql-engine");
-  const program = URL.createObjectURL(new Blob([engine.program, "\n", engine.worker], { type: "text/javascript" }));
-  worker = new Worker(program);
-  loaded = new Set();
-  return { wasm: unpack(engine.wasm, Uint8Array), size, part };
 }
 
 // Few parts at first, as a query of a series needs few; more with every attempt, as a scan needs all.
 async function answered(query) {
-  let message = { ...await started(), parts: await parts([0], FIRST_PARTS), query, limit: MOST_ROWS };
+  session ??= { worker: null, loaded: new Set() };
+  const mine = session;
+  const current = () => { if (session !== mine) throw new Error("stopped"); };
+  let first = {};
+  if (!mine.worker) {
+    const engine = await load("sql-engine");
+    current();
+    const program = new Blob([engine.program, "\n", engine.worker], { type: "text/javascript" });
+    mine.worker = new Worker(URL.createObjectURL(program));
+    first = { wasm: unpack(engine.wasm, Uint8Array), size, part };
+  }
+  let message = { ...first, parts: await parts(mine, [0], FIRST_PARTS), query, limit: MOST_ROWS };
   for (let attempt = 0; ; attempt += 1) {
-    const answer = await send(message, message.parts.map(([, bytes]) => bytes.buffer));
+    current();
+    const answer = await send(mine, message);
     if (!answer.missing) return answer;
-    message = { parts: await parts(answer.missing, 2 ** (attempt >> 1)), query, limit: MOST_ROWS };
+    message = { parts: await parts(mine, answer.missing, 2 ** (attempt >> 1)), query, limit: MOST_ROWS };
   }
 }
 
@@ -63,8 +65,8 @@ function shownValue(name, value) {
 }
 
 function halt() {
-  worker?.terminate();
-  worker = null;
+  session?.worker?.terminate();
+  session = null;
   cancel();
 }
 

@@ -50,14 +50,17 @@
     }
   }
 
-  onmessage = async ({ data }) => {
+  async function respond(data) {
     if (data.wasm) {
       engine = await initSqlJs({ wasmBinary: data.wasm });
       file = new Parts(data.size, data.part);
     }
-    (data.parts || []).forEach(([at, bytes]) => file.loaded.set(at, bytes));
-    if (!data.query) return;
+    data.parts.forEach(([at, bytes]) => file.loaded.set(at, bytes));
     const answer = attempt(data.query, data.limit);
-    postMessage(file.missing.size ? { missing: [...file.missing] } : answer);
+    return file.missing.size ? { missing: [...file.missing] } : answer;
+  }
+
+  onmessage = async ({ data }) => {
+    postMessage(await respond(data).catch((error) => ({ error: error.message || String(error) })));
   };
 })();

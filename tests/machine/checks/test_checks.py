@@ -72,6 +72,19 @@ def meminfo(**figures: int) -> dict[str, str | None]:
     return {MEMORY: text}
 
 
+def processors(
+    count: int, busy: Mapping[int, int] | None = None, stolen: Mapping[int, int] | None = None
+) -> str:
+    """Return a /proc/stat of some processors; with ``busy`` or ``stolen``, 100 ticks later."""
+    later = 100 if busy is not None else 0
+    rows = ["cpu  1000 0 1000 98000 0 0 0 0 0 0"]
+    for number in range(count):
+        worked, took = (busy or {}).get(number, 0), (stolen or {}).get(number, 0)
+        idle = 900 + later - worked - took
+        rows.append(f"cpu{number} {50 + worked} 0 50 {idle} 0 0 0 {took} 0 0")
+    return "\n".join(rows)
+
+
 def mount(text: str) -> dict[str, str | None]:
     return {MOUNTS: f"27 1 259:1 / / {text}"}
 
@@ -324,10 +337,18 @@ CASES: dict[str, list[Case]] = {
                 "/proc/812/stat": f"812 (apt (get)) {SPIN.format(190)}",
             },
         ),
+        good("2 % of processor 0", {STAT: processors(48)}, later={STAT: processors(48, {0: 2})}),
+        bad("30 % of processor 31", {STAT: processors(48)}, later={STAT: processors(48, {31: 30})}),
         unknown("not reported"),
         unknown("not reported", without(STAT)),
     ],
     "steal": [
+        good(
+            "2.0 % of processor 7", {STAT: processors(48)}, later={STAT: processors(48, {}, {7: 2})}
+        ),
+        bad(
+            "9.0 % of processor 7", {STAT: processors(48)}, later={STAT: processors(48, {}, {7: 9})}
+        ),
         good("0.0 %", later={STAT: "cpu  1010 0 1010 98980 0 0 0 0"}),
         bad("8.0 %", later={STAT: "cpu  1010 0 1010 98900 0 0 0 80"}),
         unknown("not reported", without(STAT)),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.disturbance.base import Disturbance, DisturbanceKind, Limits
-from pipeline.machine.disturbance.guard import WATCHES, Guard
+from pipeline.machine.disturbance.guard import SHARES, WATCHES, Guard, RepeatBudget
 from pipeline.machine.kernel_files import Tree
 from pipeline.model import ProbeSample
 from tests.machine.disturbance.trees import STILL, put, total
@@ -23,7 +23,7 @@ def calm_step(one: Guard) -> None:
 
 
 def test_every_kind_has_its_watch() -> None:
-    assert set(WATCHES) == set(DisturbanceKind)
+    assert {*SHARES, *WATCHES} == set(DisturbanceKind)
 
 
 def test_all_that_disturbed_a_step_is_reported(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_all_that_disturbed_a_step_is_reported(tmp_path: Path) -> None:
     found = watched.over()
     assert [each.kind for each in found] == [DisturbanceKind.STEAL, DisturbanceKind.OUT_OF_MEMORY]
     assert [each.reported for each in found] == [
-        "the hypervisor took 4.0 % of the processors' time",
+        "the hypervisor took 7.4 % of the time of the processors",
         "the kernel killed 2 processes because memory ran out",
     ]
 
@@ -111,3 +111,40 @@ def test_a_machine_that_is_always_noisy_costs_two_repetitions(tmp_path: Path, no
             repeated += 1
         measured += 1 + repeated
     assert measured == (noisy + 2 if noisy else 0)
+
+
+def test_shares_are_kept_whether_or_not_they_disturb(tmp_path: Path) -> None:
+    put(tmp_path, total(100, 100))
+    watched = guard(tmp_path).watch({1})
+    put(tmp_path, total(196, 196, 4))
+    assert watched.over() == ()
+    assert watched.taken == {DisturbanceKind.OTHERS: 0.0, DisturbanceKind.STEAL: 0.04}
+
+
+def test_limits_count_from_what_is_usual_on_the_machine(tmp_path: Path) -> None:
+    usual = {DisturbanceKind.STEAL: 0.1}
+    one = Guard(Limits(), Tree(tmp_path), lambda: STILL[0], usual=usual)
+    for stolen, found in ((14, []), (16, [DisturbanceKind.STEAL])):
+        put(tmp_path, total(0, 0))
+        watched = one.watch({1})
+        put(tmp_path, total(100 - stolen, 100, stolen))
+        assert [each.kind for each in watched.over()] == found
+
+
+def test_a_night_repeats_at_once_only_what_its_budget_allows(tmp_path: Path) -> None:
+    budget = RepeatBudget(0.15)
+    one = Guard(Limits(), Tree(tmp_path), lambda: STILL[0], budget=budget)
+    assert not one.repeats([HOT], 0, seconds=10.0)
+    budget.measured(100.0)
+    assert one.repeats([HOT], 0, seconds=10.0)
+    assert not one.repeats([HOT], 0, seconds=10.0)
+    budget.measured(40.0)
+    assert one.repeats([HOT], 0, seconds=10.0)
+
+
+def test_a_night_repeats_a_run_at_once_only_if_it_failed(tmp_path: Path) -> None:
+    one = Guard(Limits(), Tree(tmp_path), lambda: STILL[0], budget=RepeatBudget(0.15))
+    assert not one.repeats_run([HOT], 0)
+    assert one.repeats_run([HOT], 0, failed=True)
+    assert guard(tmp_path).repeats_run([HOT], 0)
+    assert not guard(tmp_path).repeats_run([HOT], 2)

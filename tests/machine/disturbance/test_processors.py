@@ -22,7 +22,7 @@ FREQUENCY = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq"
 def test_stolen_time(tmp_path: Path) -> None:
     before = total(100, 100, 50)
     assert reported(watch_steal, tmp_path, before, total(570, 600, 80)) == (
-        "the hypervisor took 3.0 % of the processors' time"
+        "the hypervisor took 6.0 % of the time of the processors"
     )
     assert reported(watch_steal, tmp_path, before, total(580, 600, 70)) == ""
     assert reported(watch_steal, tmp_path, before, {"/proc/stat": "intr 1"}) == ""

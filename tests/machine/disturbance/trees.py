@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.machine.disturbance.base import ClockReading, Limits, Scene, Watch
+from pipeline.machine.disturbance.base import ClockReading, Limits, Scene, ShareWatch, Watch
+from pipeline.machine.disturbance.others import watch_others
 from pipeline.machine.kernel_files import Tree
 from pipeline.model import ProbeSample
 
@@ -30,7 +31,7 @@ def put(root: Path, files: Files) -> Tree:
 
 
 def reported(
-    watch: Watch,
+    watch: Watch | ShareWatch,
     root: Path,
     before: Files,
     after: Files,
@@ -40,18 +41,24 @@ def reported(
     within: Limits | None = None,
     ours: Collection[int] = (100,),
     clocks: Sequence[ClockReading] = STILL,
+    serving: Collection[int] = (),
 ) -> str:
     """Return what a watch reports of a step, before and after which the files are these.
 
     ``gone`` are files that are there before and not after.
     """
     moments: Iterator[ClockReading] = iter(clocks)
-    scene = Scene(put(root, before), within or Limits(), ours, lambda: next(moments))
+    held = within or Limits()
+    scene = Scene(put(root, before), held, ours, lambda: next(moments), serving)
     ending = watch(scene)
     put(root, after)
     for name in gone:
         (root / name.lstrip("/")).unlink()
-    return ending(samples)
+    found = ending(samples)
+    if isinstance(found, str):
+        return found
+    limit = held.others if watch is watch_others else held.steal
+    return found.reported if found is not None and found.share > limit else ""
 
 
 def total(user: int, idle: int, steal: int = 0) -> dict[str, str]:
@@ -69,8 +76,18 @@ def process(
     began: int = 7,
     kernel: bool = False,
     state: str = "S",
+    processor: int | None = None,
+    allowed: str = "",
 ) -> dict[str, str]:
-    """Return the file of a process; times in ticks."""
+    """Return the files of a process; times in ticks.
+
+    ``processor`` is where it ran last, ``allowed`` lists those where it may run.
+    """
     flags = 0x00200040 if kernel else 0x00400100
     fields = [parent, pid, pid, 0, -1, flags, 0, 0, 0, 0, own, 0, reaped, 0, 20, 0, 1, 0, began]
-    return {f"/proc/{pid}/stat": f"{pid} ({name}) {state} {' '.join(map(str, fields))} 0 0"}
+    rest = [0, 0] if processor is None else [*[0] * 16, processor, 0]
+    text = f"{pid} ({name}) {state} {' '.join(map(str, [*fields, *rest]))}"
+    files = {f"/proc/{pid}/stat": text}
+    if allowed:
+        files[f"/proc/{pid}/status"] = f"Name:\t{name}\nCpus_allowed_list:\t{allowed}"
+    return files

@@ -33,6 +33,7 @@ from tests.simulated import Ran, invoke
 WATCHED = """
 [disturbance]
 watch = true
+budget = "1000%"
 others = "100%"
 steal = "100%"
 slowdown = "99%"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,11 +15,23 @@ LOCAL = 'terraform {\n  backend "local" {}\n}\nprovider "hcloud" {\n  poll_inter
 """The place of the state is the affair of test_state. The fake has done things when it is asked."""
 
 
+def sized(program: Terraform, size: str) -> str:
+    """Return a copy of the environment of what stays, with the values of a size."""
+    root = f"environments/pipeline-{size}"
+    folder = program.infra / root
+    if not folder.exists():
+        shutil.copytree(program.infra / "environments/pipeline", folder)
+        # Read before what a test gives, which therefore wins.
+        shutil.copy(folder / f"sizes/{size}.tfvars", folder / "a_size.auto.tfvars")
+    return root
+
+
 class Applied:
-    """An environment with its state on this machine."""
+    """An environment with its state on this machine: ``night``, or a size of what stays."""
 
     def __init__(self, program: Terraform, root: str, cloud: FakeHetzner) -> None:
-        self.program, self.root, self.cloud = program, f"environments/{root}", cloud
+        self.program, self.cloud = program, cloud
+        self.root = f"environments/{root}" if root == "night" else sized(program, root)
         self.environ = {"HCLOUD_TOKEN": TOKEN, "HCLOUD_ENDPOINT": cloud.url}
         (program.infra / self.root / "state_override.tf").write_text(LOCAL)
         program.init(self.root)

@@ -25,11 +25,8 @@ _TEAM: dict[str, Any] = {
     "runner_program": {"url": "https://github.example/runner.tar.gz", "sha256": "ab" * 32},
 }
 
-LAPTOP: dict[str, Any] = {**_COMMON, "trial": "bench"}
-"""One bench."""
-
-LAPTOP_HUB: dict[str, Any] = {**_COMMON, "trial": "hub"}
-"""One hub, without backups."""
+LAPTOP: dict[str, Any] = {**_COMMON, "repository": "me/trial"}
+"""One server on trial: of the size bench, or of the size hub."""
 
 
 def team(**more: Any) -> dict[str, Any]:

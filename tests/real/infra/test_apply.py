@@ -15,14 +15,14 @@ import pytest
 from tests.fakes.hetzner import FakeHetzner, Fault
 from tests.fakes.hetzner.server import TOKEN
 from tests.real.infra.applied import Applied
-from tests.real.infra.given import ADMINS, LAPTOP, LAPTOP_HUB, night, team
+from tests.real.infra.given import ADMINS, LAPTOP, night, team
 from tests.real.infra.terraform import ROOT, Terraform
 
 
 def test_a_trial_comes_stays_the_same_changes_and_goes(
     program: Terraform, cloud: FakeHetzner
 ) -> None:
-    trial = Applied(program, "laptop", cloud)
+    trial = Applied(program, "bench", cloud)
     trial.apply(LAPTOP)
     (server,) = cloud.project.things["servers"].values()
     assert server["status"] == "running" and server["server_type"]["name"] == "ccx13"
@@ -38,11 +38,11 @@ def test_a_trial_comes_stays_the_same_changes_and_goes(
 
 
 def test_a_hub_on_trial_comes_and_keeps_its_volume(program: Terraform, cloud: FakeHetzner) -> None:
-    trial = Applied(program, "laptop", cloud)
-    trial.apply(LAPTOP_HUB)
-    assert not trial.broken(allowed=ADMINS, backups=False) and trial.settled(LAPTOP_HUB)
+    trial = Applied(program, "hub", cloud)
+    trial.apply(LAPTOP)
+    assert not trial.broken(allowed=ADMINS, backups=False) and trial.settled(LAPTOP)
     before = trial.names
-    code, text = trial.tried("destroy", LAPTOP_HUB, "-auto-approve")
+    code, text = trial.tried("destroy", LAPTOP, "-auto-approve")
     assert code == 1 and "prevent_destroy" in text
     assert trial.names == before
 
@@ -55,7 +55,7 @@ def test_a_team_changes_and_its_data_outlives_everything(
     assert small.names["servers"] == ["nightshift-hub"] and not small.broken(allowed=ADMINS)
     assert small.settled(team())
     hub = _named(cloud, "servers", "nightshift-hub")["id"]
-    more = team(bench_count=3, per_night="9 EUR")
+    more = team(benches={"ccx33": 3}, per_night="9 EUR")
     small.apply(more)
     assert small.settled(more) and not small.broken(allowed=ADMINS)
     assert list(cloud.project.things["servers"]) == [hub], "the hub was made anew"
@@ -64,7 +64,7 @@ def test_a_team_changes_and_its_data_outlives_everything(
     code, text = small.tried("destroy", over, "-auto-approve")
     assert code == 1 and "prevent_destroy" in text
     small.apply(over)
-    volume = "module.hub.hcloud_volume.data"
+    volume = "module.hub[0].hcloud_volume.data"
     program.must(small.root, "state", "rm", volume, **small.environ)
     small.destroy(over)
     assert small.names == {"volumes": ["nightshift-hub"]}
@@ -104,7 +104,7 @@ def test_what_is_protected_is_not_deleted_for_a_slip(
 ) -> None:
     small = Applied(program, "small-team", cloud)
     small.apply(team())
-    program.must(small.root, "state", "rm", "module.hub.hcloud_volume.data", **small.environ)
+    program.must(small.root, "state", "rm", "module.hub[0].hcloud_volume.data", **small.environ)
     code, _ = small.tried("destroy", team(), "-auto-approve")
     assert code == 1 and small.names["servers"] == ["nightshift-hub"]
     assert small.names["volumes"] == ["nightshift-hub"]
@@ -153,7 +153,7 @@ def test_an_apply_that_the_cloud_breaks_off_is_applied_again(
 def test_a_killed_apply_leaves_only_what_the_reaper_finds(
     program: Terraform, cloud: FakeHetzner, tmp_path: Path
 ) -> None:
-    trial = Applied(program, "laptop", cloud)
+    trial = Applied(program, "bench", cloud)
     cloud.project.polls = 10**9
     program.give(trial.root, LAPTOP)
     begin = ("apply", "-auto-approve", "-input=false")

@@ -65,7 +65,7 @@ def scripts(text: str) -> dict[str, str]:
 def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     program: Terraform, cloud: FakeHetzner, schema: dict[str, Any]
 ) -> None:
-    Applied(program, "laptop", cloud).apply(LAPTOP)
+    Applied(program, "bench", cloud).apply(LAPTOP)
     published = Applied(program, "seeds", cloud)
     published.apply(seeds())
     Applied(program, "night", cloud).apply(night(1))
@@ -83,6 +83,7 @@ def test_cloud_init_and_a_shell_take_the_user_data_of_every_environment(
     assert {
         "nightshift-install",
         "nightshift-runner",
+        "nightshift-job",
         "nightshift-volume",
         "nightshift-terraform",
     } <= seen

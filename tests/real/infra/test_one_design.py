@@ -59,7 +59,7 @@ def test_the_variables_of_a_night_are_those_that_the_fleet_writes() -> None:
             1,
             "modules/bench/tests/bench.tftest.hcl",
         ),
-        ("trial", "nightshift", "ccx13", 1, "environments/laptop/tests/laptop.tftest.hcl"),
+        ("trial", "nightshift", "ccx13", 1, "environments/pipeline/tests/pipeline.tftest.hcl"),
         ("4711", "team.a", "ccx13", 2, "environments/night/tests/night.tftest.hcl"),
     ],
 )
@@ -70,7 +70,7 @@ def test_the_names_that_terraform_is_held_to_are_those_of_the_fleet(
 
 
 def test_what_terraform_says_of_the_fleet_is_a_configuration(tmp_path: Path) -> None:
-    tests = (INFRA / "environments/small-team/tests/small-team.tftest.hcl").read_text()
+    tests = (INFRA / "environments/pipeline/tests/pipeline.tftest.hcl").read_text()
     expected = re.search(r"output\.nightshift_toml == <<-EOT\n(.*?)^ *EOT$", tests, _BLOCK)
     assert expected is not None
     (tmp_path / "nightshift.toml").write_text(textwrap.dedent(expected[1]))

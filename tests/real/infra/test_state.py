@@ -6,36 +6,37 @@ import time
 
 from tests.fakes.hetzner import FakeHetzner
 from tests.fakes.hetzner.server import TOKEN
+from tests.real.infra.applied import sized
 from tests.real.infra.given import LAPTOP
 from tests.real.infra.terraform import Terraform
 from tests.s3 import REGION, S3
 
-ROOT = "environments/laptop"
 APPLY = ("apply", "-auto-approve", "-input=false", "-no-color", "-lock-timeout=0s")
 
 
 def test_a_second_apply_is_refused_while_one_runs_and_finds_its_state_after(
     program: Terraform, cloud: FakeHetzner, s3: S3
 ) -> None:
+    root = sized(program, "bench")
     bucket = s3.bucket("state")
     environ = {"HCLOUD_TOKEN": TOKEN, "HCLOUD_ENDPOINT": cloud.url, **s3.environ}
-    settings = program.infra / ROOT / "backend.tfbackend"
+    settings = program.infra / root / "backend.tfbackend"
     settings.write_text(
         f'bucket = "state"\nregion = "{REGION}"\nuse_path_style = true\n'
         f'endpoints = {{ s3 = "{s3.url}" }}\n'
     )
-    program.init(ROOT, "-backend-config=backend.tfbackend", **environ)
-    program.give(ROOT, LAPTOP)
+    program.init(root, "-backend-config=backend.tfbackend", **environ)
+    program.give(root, LAPTOP)
 
     cloud.project.polls = 10**9
-    with program.begun(ROOT, *APPLY, **environ) as first:
+    with program.begun(root, *APPLY, **environ) as first:
         deadline = time.monotonic() + 300
         while not cloud.project.things["servers"]:
             assert first.poll() is None and time.monotonic() < deadline
             time.sleep(0.02)
         (lock,) = bucket.rglob("*.tflock")
         asked = len(cloud.asked)
-        second = program.run(ROOT, *APPLY, **environ)
+        second = program.run(root, *APPLY, **environ)
         assert second.code == 1 and "state lock" in second.text
         assert not any(each.startswith("POST") for each in cloud.asked[asked:])
         with cloud.lock:
@@ -45,8 +46,8 @@ def test_a_second_apply_is_refused_while_one_runs_and_finds_its_state_after(
         assert first.returncode == 0, said
     assert not lock.exists()
 
-    plan = program.run(ROOT, "plan", "-detailed-exitcode", "-input=false", **environ)
+    plan = program.run(root, "plan", "-detailed-exitcode", "-input=false", **environ)
     assert plan.code == 0, plan.text
-    assert not list((program.infra / ROOT).glob("terraform.tfstate*")), "a state is kept here"
-    program.must(ROOT, "destroy", "-auto-approve", "-input=false", **environ)
+    assert not list((program.infra / root).glob("terraform.tfstate*")), "a state is kept here"
+    program.must(root, "destroy", "-auto-approve", "-input=false", **environ)
     assert not any(cloud.project.things.values())

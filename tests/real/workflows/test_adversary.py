@@ -101,7 +101,8 @@ def test_benches_that_forge_decide_nothing(
     for job, forged in (("ingest", f"/{UNDECLARED}-"), ("ingest", "/experiments/confirm-x")):
         lines = [line for line in done.said(job).splitlines() if forged in line]
         assert len(lines) == 3 and all(refused in line for line in lines), done.said(job)
-    assert f"outcome.json {refused}" in done.said("conclude"), done.said("conclude")
+    # The outcome of the pursuit is refused, and its bundles are judged by the hub.
+    assert "1 experiment, 1 refused" in done.said("conclude"), done.said("conclude")
 
     folder = home / "results"
     kept = list(list_bundles(folder / "bundles"))

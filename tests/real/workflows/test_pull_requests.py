@@ -194,7 +194,7 @@ def test_a_slower_pull_request_of_a_fork_is_reported(
     done = published(actions, github, head, "success")
     assert done.results() == {"publish": "success"}, done
     (check,) = repository.checks.all()
-    assert (check.sha, check.conclusion) == (head, "failure")
+    assert (check.sha, check.conclusion) == (head, "failure"), check.title
     (comment,) = repository.comments_of(pull.number)
     assert "point-query" in comment.body and comment.user == "github-actions[bot]"
 

@@ -1,15 +1,13 @@
-# The machine classes of the published reports. Those with 8 and 32 processors are cloud servers that are
-# there for a night; those with 24 and 48 are hosts that stay, as no cloud server has so many cores.
+# What stays of a pipeline, by its size: see sizes/. The servers of a night are made by environments/night.
 
 locals {
-  slug = trim(replace(lower(var.pipeline), "/[^a-z0-9]+/", "-"), "-")
-
-  # ccx33: 8 processors and 32 GB, as the small servers; ccx53: 32 and 128 GB, as the workstation.
-  cloud_classes = toset(["ccx33", "ccx53"])
+  slug  = trim(replace(lower(var.pipeline), "/[^a-z0-9]+/", "-"), "-")
+  trial = contains(["bench", "hub"], var.size)
 }
 
 module "network" {
   source = "../../modules/network"
+  count  = local.trial ? 0 : 1
 
   pipeline = var.pipeline
   name     = local.slug
@@ -18,6 +16,7 @@ module "network" {
 
 module "hub" {
   source = "../../modules/hub"
+  count  = var.size == "bench" ? 0 : 1
 
   pipeline       = var.pipeline
   name           = "${local.slug}-hub"
@@ -28,25 +27,33 @@ module "hub" {
   server_type    = var.hub_type
   location       = var.locations[0]
   volume_gb      = var.volume_gb
+  backups        = !local.trial
   protected      = var.protected
-  network        = module.network.network
+  network        = one(module.network[*].network)
   admin_cidrs    = var.admin_cidrs
   ssh_keys       = var.ssh_keys
 }
 
-# The classes alone: nights make their servers, by environments/night.
+# The classes alone, whose servers nights make; of a trial the bench itself.
 module "bench" {
   source   = "../../modules/bench"
-  for_each = local.cloud_classes
+  for_each = var.benches
 
   pipeline      = var.pipeline
+  night         = var.size == "bench" ? var.night : ""
+  ttl           = var.ttl
   machine_class = each.key
   server_type   = each.key
-  server_count  = var.bench_counts[each.key]
+  server_count  = each.value
+  location      = var.locations[0]
+  nightshift    = var.size == "bench" ? var.nightshift : null
+  admin_cidrs   = var.size == "bench" ? var.admin_cidrs : []
+  ssh_keys      = var.size == "bench" ? var.ssh_keys : {}
 }
 
 module "dedicated" {
   source = "../../modules/dedicated"
+  count  = length(var.hosts) == 0 ? 0 : 1
 
   hosts          = var.hosts
   repository     = var.repository

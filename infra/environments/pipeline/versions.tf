@@ -11,7 +11,7 @@ terraform {
 
   # The state is in a bucket of Hetzner Object Storage: `init -backend-config=backend.tfbackend` names it.
   backend "s3" {
-    key = "nightshift/seeds.tfstate"
+    key = "nightshift/pipeline.tfstate"
     # The lock is an object beside the state, written on the condition that it is not there.
     use_lockfile = true
     # It is not Amazon's: its locations are no regions, and it has no accounts, roles and metadata

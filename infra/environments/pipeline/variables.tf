@@ -1,3 +1,14 @@
+variable "size" {
+  description = "What is made: bench or hub, a trial of one server; small-team, a hub and a class of benches; seeds, the classes of the published reports. The files in sizes/ have its other values."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = contains(["bench", "hub", "small-team", "seeds"], var.size)
+    error_message = "Write bench, hub, small-team or seeds, or use a file of sizes/."
+  }
+}
+
 variable "pipeline" {
   description = "Value of the label nightshift: [fleet] name of nightshift.toml. The reaper of that name deletes the servers."
   type        = string
@@ -79,29 +90,72 @@ variable "protected" {
   nullable    = false
 }
 
-variable "bench_type" {
-  description = "Type of the benches, one with processors of its own; their machine class has its name."
-  type        = string
-  default     = "ccx33"
+variable "benches" {
+  description = "Machine classes of cloud servers: a type with processors of its own, and how many measure at once."
+  type        = map(number)
+  default     = {}
   nullable    = false
 
   validation {
-    condition     = can(regex("^ccx[1-6]3$", var.bench_type))
-    error_message = "Write one from ccx13 to ccx63."
+    condition     = alltrue([for kind in keys(var.benches) : can(regex("^ccx[1-6]3$", kind))])
+    error_message = "Name types from ccx13 to ccx63."
+  }
+  validation {
+    condition     = alltrue([for count in values(var.benches) : count >= 1 && count <= 50 && floor(count) == count])
+    error_message = "A class has 1 to 50 benches."
   }
 }
 
-variable "bench_count" {
-  description = "Benches that measure at once."
-  type        = number
-  default     = 2
+variable "night" {
+  description = "Name of the night that a trial bench is for: another one makes another bench."
+  type        = string
+  default     = "trial"
   nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$", var.night))
+    error_message = "No label: write up to 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit, as 2026-03-01."
+  }
+}
+
+variable "ttl" {
+  description = "Time to live of a trial bench, in hours or minutes: the reaper (`nightshift fleet reap`) deletes what is older."
+  type        = string
+  default     = "8h"
+  nullable    = false
+}
+
+variable "vswitch" {
+  description = "vSwitch by which hub and dedicated hosts of Hetzner's see one another: its number in Robot, and its addresses within 10.20.0.0/16. Null without one."
+  type        = object({ id = number, ip_range = string })
+  default     = null
+}
+
+variable "hosts" {
+  description = "The dedicated hosts by name; see the module dedicated. The size seeds has at least one with 24 processors and one with 48."
+  type = map(object({
+    class        = string
+    cores        = number
+    memory_gb    = number
+    address      = string
+    robot_number = optional(number)
+    drives       = optional(list(string), ["nvme0n1", "nvme1n1"])
+    raid         = optional(number, 1)
+    smt          = optional(bool, false)
+  }))
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.size != "seeds" || length(setsubtract([24, 48], values(var.hosts)[*].cores)) == 0
+    error_message = "The reports were measured on 24 and on 48 processors, too, which no type of the cloud has as cores: name a host of each."
+  }
 }
 
 variable "per_night" {
   description = "What the servers of a night may cost, as [fleet] per_night; empty for no budget."
   type        = string
-  default     = "5 EUR"
+  default     = ""
   nullable    = false
 
   validation {
@@ -113,7 +167,7 @@ variable "per_night" {
 variable "per_month" {
   description = "What all servers of a calendar month may cost, as [fleet] per_month; empty for no budget."
   type        = string
-  default     = "60 EUR"
+  default     = ""
   nullable    = false
 
   validation {
