@@ -85,7 +85,9 @@ class FixVerification(Frozen):
     def sentence(self) -> str:
         """Describe the result in one line."""
         if not self.restored:
-            return f"{self.fix}: undecided, because the loss was not seen again"
+            return (
+                f"{self.fix} is undecided: the loss was not seen again, or the fix was not measured"
+            )
         worst = self.restored[0]
         came = {
             FixOutcome.FULL: "fixes the regression",
@@ -93,7 +95,11 @@ class FixVerification(Frozen):
             FixOutcome.NONE: "does not fix the regression",
             FixOutcome.UNDECIDED: "is undecided",
         }[worst.outcome]
-        new = ", ".join(f"{row.step} {row.metric} {row.effect:+.1%}" for row in self.worse[:3])
+        new = ", ".join(
+            f"{row.step} {row.metric} "
+            + ("failed" if row.verdict == "failed" else f"{row.effect:+.1%}")
+            for row in self.worse[:3]
+        )
         others = (
             f"; worse elsewhere: {new}" if new else f"; nothing else of {self.compared} is worse"
         )
@@ -112,7 +118,7 @@ def restored_figures(loss: BlocksResult, fixed: BlocksResult) -> tuple[RestoredF
     found = []
     for row in loss.rows:
         after = again.get((row.step, row.metric))
-        if row.verdict != "worse" or after is None or after.verdict == "failed":
+        if row.verdict != "worse" or after is None or not after.blocks:
             continue
         whole = -_log(row.effect)
         ends = (_log(after.interval[0]) / whole, _log(after.interval[1]) / whole)
