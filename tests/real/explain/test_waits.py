@@ -45,7 +45,8 @@ def lock_postgres(connection: Connection) -> None:
 def lock_innodb(connection: Connection) -> None:
     with asking(connection) as session:
         while True:
-            with suppress(pymysql.err.ProgrammingError):
+            # No table yet, or one that was changed meanwhile; a lost connection fails below.
+            with suppress(pymysql.err.MySQLError):
                 session.execute("START TRANSACTION")
                 session.execute("SELECT COUNT(*) FROM sbtest1 FOR UPDATE")
                 time.sleep(HELD)
