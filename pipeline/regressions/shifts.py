@@ -84,13 +84,6 @@ def search_series(
     return SearchedSeries(kept, detectable)
 
 
-def find_shifts(
-    series: Series, watch: DetectionSettings, noise: KnownNoise = NOTHING_SHARED
-) -> list[Shift]:
-    """Return only the shifts of :func:`search_series`."""
-    return search_series(series, watch, noise).shifts
-
-
 def _loud(change: ChangePoint, smallest: float) -> bool:
     """Whether the noise on one side of a change is at least the smallest change to report."""
     return any(

@@ -16,12 +16,11 @@ from pipeline.ledger.ledger import NOT_MEASURED, Ledger, make_ledger
 from pipeline.ledger.machine_time import Spent
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.rules import Rules
-from pipeline.regressions.shifts import find_shifts
 from pipeline.regressions.states import KnownRegression
 from pipeline.storage.database import open_store
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.series import Series
-from tests.regressions.samples import key, series, shift
+from tests.regressions.samples import find_shifts, key, series, shift
 from tests.regressions.test_ladder_noise import line
 from tests.regressions.test_pooled_detection import measured
 

@@ -111,7 +111,7 @@ def test_a_message_is_as_large_as_slack_takes_it(text: str) -> None:
 def test_the_address_is_never_shown(hook: Hook, tmp_path: Path, fault: Fault) -> None:
     hook.faults = [fault]
     (left,) = report(hook, tmp_path, confirmed(WORSE)).left
-    assert "Slack answers" in left
+    assert "Slack returned" in left
     assert PATH not in left
     assert str(hook.server_port) not in left
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.model import SeriesKey, Shift
+from pipeline.regressions.rules import DetectionSettings
+from pipeline.regressions.shifts import search_series
 from pipeline.storage.series import Point, Series
+
+
+def find_shifts(series: Series, watch: DetectionSettings) -> list[Shift]:
+    """Return the changes of one series that are reported."""
+    return search_series(series, watch).shifts
 
 
 def key(step: str = "scan", metric: str = "qps", line: str = "minors") -> SeriesKey:

@@ -11,9 +11,8 @@ from pipeline.regressions.counted import by_mode
 from pipeline.regressions.grouping import group_shifts
 from pipeline.regressions.recovery import recovered
 from pipeline.regressions.rules import Rules
-from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.series import Series
-from tests.regressions.samples import series
+from tests.regressions.samples import find_shifts, series
 
 
 def counts(*levels: float) -> Series:

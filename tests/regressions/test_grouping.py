@@ -9,9 +9,8 @@ from pipeline.model import RegressionKind, RegressionState
 from pipeline.model.metrics import LEAST_CHANGE, METRICS, change, is_worse
 from pipeline.regressions.grouping import group_shifts, worst
 from pipeline.regressions.rules import DetectionSettings
-from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.series import Point, Series
-from tests.regressions.samples import key, series, shift
+from tests.regressions.samples import find_shifts, key, series, shift
 
 SETTINGS = DetectionSettings()
 UP = [100.0] * 5 + [130.0] * 5

@@ -11,9 +11,8 @@ from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
 from pipeline.regressions.pooled_detection import shared_shifts
 from pipeline.regressions.rules import Rules
-from pipeline.regressions.shifts import find_shifts
 from pipeline.storage.series import Point, Series
-from tests.regressions.samples import key
+from tests.regressions.samples import find_shifts, key
 
 RULES = Rules(DetectSection(alarms_per_1000=0.5))
 NO_PLAN = Plan(lines=(), repetitions=3)

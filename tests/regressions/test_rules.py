@@ -7,8 +7,7 @@ import pytest
 from pipeline.config import DetectSection, RuleSection
 from pipeline.model import Pattern
 from pipeline.regressions.rules import DetectionSettings, Rules
-from pipeline.regressions.shifts import find_shifts
-from tests.regressions.samples import key, series
+from tests.regressions.samples import find_shifts, key, series
 
 SETTINGS = DetectSection(alarms_per_1000=0.5)
 

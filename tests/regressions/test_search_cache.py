@@ -10,7 +10,6 @@ from changepoint import Pooled
 from changepoint.comparison.verdict import Verdict
 from pipeline.config import DetectSection
 from pipeline.measure.plan import Plan
-from pipeline.model import Shift
 from pipeline.regressions import detect, pooled_detection, recovery, search_cache
 from pipeline.regressions.detect import search
 from pipeline.regressions.detected import Detected
@@ -19,7 +18,7 @@ from pipeline.regressions.pooled_detection import WINDOW, Window, search_window,
 from pipeline.regressions.recovery import LevelPair, compare_levels, recovered
 from pipeline.regressions.rules import DetectionSettings, Rules
 from pipeline.regressions.search_cache import SearchCache
-from pipeline.regressions.shifts import KnownNoise, find_shifts
+from pipeline.regressions.shifts import KnownNoise, SearchedSeries, search_series
 from pipeline.storage.columns_file import DERIVED
 from pipeline.storage.series import Series
 from tests.regressions.samples import series as levels_of
@@ -34,17 +33,17 @@ NO_PLAN = Plan(lines=(), repetitions=3)
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was searched: the names of steps, and of windows their first and last position."""
     found: list[str] = []
-    shifts, window = find_shifts, search_window
+    one, window = search_series, search_window
 
-    def shifts_of(series: Series, watch: DetectionSettings, noise: KnownNoise) -> list[Shift]:
+    def shifts_of(series: Series, watch: DetectionSettings, noise: KnownNoise) -> SearchedSeries:
         found.append(series.key.step)
-        return shifts(series, watch, noise)
+        return one(series, watch, noise)
 
     def changes_of(part: Window) -> Pooled:
         found.append(f"{part.positions[0]}-{part.positions[-1]}")
         return window(part)
 
-    monkeypatch.setattr(detect, "find_shifts", shifts_of)
+    monkeypatch.setattr(detect, "search_series", shifts_of)
     monkeypatch.setattr(pooled_detection, "search_window", changes_of)
     return found
 

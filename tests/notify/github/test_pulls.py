@@ -663,7 +663,7 @@ def test_the_configuration_says_where_the_api_is(hub: Hub, publish: Publish) -> 
 
 def test_mistakes_are_one_line(hub: Hub, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     events = {
-        "{": "is not a GitHub event (see",
+        "{": "is not a GitHub event (invalid at its beginning)",
         "{}": "is not a GitHub event (invalid at repository",
     }
     for text, said in events.items():
