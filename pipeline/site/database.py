@@ -8,6 +8,7 @@ ordered by step and metric: those of a series lie together.
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import sqlite3
@@ -162,7 +163,10 @@ def _taken_over(folder: Path, content: str) -> SiteDatabase | None:
 def fill_database(
     path: Path, store: Engine, lines: Sequence[Line], regressions: Sequence[RegressionRow]
 ) -> tuple[int, int, int, int]:
-    """Write the file; return the number of timelines in it and of all, and the same of costs."""
+    """Write the file; return the number of timelines in it and of all, and the same of costs.
+
+    Raises OSError if the disk is full.
+    """
     target = sqlite3.connect(path)
     try:
         target.execute("PRAGMA synchronous=OFF")
@@ -179,6 +183,8 @@ def fill_database(
             target.execute(f"CREATE VIEW {name} AS {query}")
         target.execute("ANALYZE")
         target.commit()
+    except sqlite3.OperationalError as error:
+        raise OSError(errno.EIO, str(error)) from error
     finally:
         target.close()
     return counts
