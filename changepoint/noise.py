@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 CLIP = 3.0
 """Distance from the median of its position, in robust deviations, at which a replicate is clipped.
-This affects .3 % of normal replicates. At twice this distance no normal one is: a spike is replaced
-by the median."""
+This affects .3 % of normal replicates, and a spike then weighs no more than an unlucky
+replicate."""
 
 PAIR_QUANTILE = 0.75
 """Quantile of the differences between replicates from which the scale inside positions is computed.
@@ -41,10 +41,8 @@ def clip_replicates(values: Floats, offsets: Ints, scale: float | None = None) -
     """Clip outlying replicates at ``CLIP`` robust deviations from the median of their position.
 
     values: (n,); offsets: (positions + 1,); scale: :func:`replicate_scale` of them, if it is known.
-    A spike, twice as far away, is replaced by the median: at the edge it would still move the mean
-    of three by a deviation, and two such positions in a row would look like a level. If no majority
-    of the replicates agrees, spikes cannot be identified, and the replicates are unchanged: that
-    position is noisy.
+    If no majority of the replicates agrees, spikes cannot be identified, and the replicates are
+    unchanged: that position is noisy.
     """
     if len(values) == len(offsets) - 1:
         return values
@@ -118,8 +116,7 @@ def _clipped(values: Floats, offsets: Ints, reach: float) -> Floats:
             outside += abs(values[i] - middle) > reach
         if 2 * outside < stop - start:
             for i in range(start, stop):
-                inside = min(max(values[i], middle - reach), middle + reach)
-                out[i] = middle if abs(values[i] - middle) > 2.0 * reach else inside
+                out[i] = min(max(values[i], middle - reach), middle + reach)
     return out
 
 
