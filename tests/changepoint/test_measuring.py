@@ -38,7 +38,6 @@ def clip_rows(rows: Rows) -> Rows:
         away = np.abs(row - np.median(row))
         agree = 2 * np.sum(away > reach) < len(row)
         moved = np.clip(row, np.median(row) - reach, np.median(row) + reach)
-        moved = np.where(away > 2.0 * reach, np.median(row), moved)
         out.append(moved if reach > 0.0 and agree else row)
     return out
 
