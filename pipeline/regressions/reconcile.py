@@ -17,7 +17,7 @@ from pipeline.regressions.search_cache import Once, compute_anew
 from pipeline.regressions.states import Bounds, KnownRegression, KnownRegressions, known_regressions
 from pipeline.storage.journal import Event, EventKind
 from pipeline.storage.series import Series
-from pipeline.text.errors import UserError
+from pipeline.text.errors import UserError, did_you_mean
 
 GROWTH = 0.01
 """Growth of a creep, relative to its anchor, that causes a new event in the journal. A creep ends
@@ -157,6 +157,21 @@ def matching_fingerprints(beginning: str, fingerprints: Iterable[str]) -> list[s
     if beginning in known:
         return [beginning]
     return [each for each in known if each.startswith(beginning)]
+
+
+def regression_named(fingerprint: str, regressions: Iterable[Regression]) -> Regression:
+    """Return the regression whose fingerprint begins with some digits.
+
+    Raises UserError if none or several match.
+    """
+    known = {one.fingerprint: one for one in regressions}
+    matching = matching_fingerprints(fingerprint, known)
+    if len(matching) == 1:
+        return known[matching[0]]
+    raise UserError(
+        f"{'several regressions begin with' if matching else 'there is no regression'} "
+        f"{fingerprint}; {did_you_mean(fingerprint, known)}"
+    )
 
 
 def most_certain_shift(regression: Regression) -> Shift:

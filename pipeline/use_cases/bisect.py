@@ -16,12 +16,12 @@ from pipeline.experiments.revision_range import (
     workload_for,
 )
 from pipeline.measure.discover import discover
-from pipeline.measure.plan import Plan, make_cell
+from pipeline.measure.plan import make_cell
 from pipeline.measure.progress import Watcher
-from pipeline.model import Mode, Regression, Revision
-from pipeline.regressions.reconcile import matching_fingerprints
+from pipeline.model import Mode, Revision
+from pipeline.regressions.reconcile import regression_named
 from pipeline.storage.journal import now
-from pipeline.text.errors import UserError, did_you_mean
+from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.locate import bisected, locate
 from pipeline.use_cases.measuring import MeasuringContext
@@ -55,7 +55,8 @@ def bisect_regression(
     Raises UserError if none or several match, or if the regression cannot be bisected.
     """
     plan = context.plan()
-    regression = _named(context, plan, fingerprint)
+    detected = context.regressions.detection_of(plan, now())
+    regression = regression_named(fingerprint, detected.regressions)
     if plan.imports(regression.line):
         raise UserError(not_measurable(regression))
     return locate(context, plan, regression, seconds, watcher)
@@ -83,18 +84,6 @@ def bisect_range(
     if smallest is None:
         smallest = context.config.detect.smallest(load.mode)
     return bisected(context, cells, figures, smallest, seconds, watcher)
-
-
-def _named(context: MeasuringContext, plan: Plan, fingerprint: str) -> Regression:
-    detected = context.regressions.detection_of(plan, now())
-    found = {one.fingerprint: one for one in detected.regressions}
-    matching = matching_fingerprints(fingerprint, found)
-    if len(matching) == 1:
-        return found[matching[0]]
-    raise UserError(
-        f"{'several regressions begin with' if matching else 'there is no regression'} "
-        f"{fingerprint}; {did_you_mean(fingerprint, found)}"
-    )
 
 
 def _revisions(

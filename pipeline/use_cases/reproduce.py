@@ -25,12 +25,12 @@ from pipeline.measure.progress import Watcher
 from pipeline.model import Cell, Mode, Regression, Revision, Shift, Step
 from pipeline.model.metrics import is_worse
 from pipeline.regressions.grouping import effect_size
-from pipeline.regressions.reconcile import matching_fingerprints
+from pipeline.regressions.reconcile import regression_named
 from pipeline.sources import address_of
 from pipeline.storage.journal import now
 from pipeline.targets import find_target
 from pipeline.targets.base.script import Scripted
-from pipeline.text.errors import UserError, did_you_mean
+from pipeline.text.errors import UserError
 from pipeline.use_cases.event_log import logged
 from pipeline.use_cases.measuring import MeasuringContext
 from pipeline.workloads import find_family
@@ -111,14 +111,7 @@ def named(context: MeasuringContext, plan: Plan, fingerprint: str) -> Regression
     Raises UserError if none or several match.
     """
     detected = context.regressions.detection_of(plan, now())
-    worse = {one.fingerprint: one for one in detected.regressions if one.worse}
-    matching = matching_fingerprints(fingerprint, worse)
-    if len(matching) == 1:
-        return worse[matching[0]]
-    raise UserError(
-        f"{'several regressions begin with' if matching else 'there is no regression'} "
-        f"{fingerprint}; {did_you_mean(fingerprint, worse)}"
-    )
+    return regression_named(fingerprint, (one for one in detected.regressions if one.worse))
 
 
 def ends(regression: Regression) -> tuple[str, str]:

@@ -42,7 +42,7 @@ def submodules_of(repository: Path, commit: str, base: str) -> list[Submodule]:
             raise UserError(
                 f"the submodule {path} of {base} has an address that nightshift does not use: "
                 f"{about['url']!r}; allowed are https, http, git, ssh, and paths in a repository "
-                "on this machine"
+                "on this machine; measure a clone that has another address in .gitmodules"
             )
         found.append(Submodule(names[path], path, address, linked))
     return found

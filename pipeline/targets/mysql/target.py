@@ -25,7 +25,7 @@ class MySQL:
     """MySQL: prebuilt releases (Debian's current one, and 5.6 for x86-64), or source code."""
 
     name = "mysql"
-    # Undo segments are created at varying moments: a few thousandths of the updates of a short run.
+    # MySQL creates undo segments at varying moments: .06 % of the instructions of a short run.
     counting = COUNTING.model_copy(update={"longer": 9})
     embedded = False
     tools = TOOLS
